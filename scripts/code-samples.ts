@@ -18,19 +18,19 @@ type OpenApiDocument = { paths: Record<string, Record<string, SampleOperation & 
 
 /** The SDK methods that are not the usual ones of their resource. */
 const METHODS: Readonly<Record<string, string>> = {
-  post_messages: "messages.send",
-  post_batches: "batches.send",
-  delete_templates_id: "templates.archive",
-  delete_suppressions_id: "suppressions.lift",
-  delete_keys_id: "keys.revoke",
-  get_webhook_endpoints_id_deliveries_delivery_id: "webhookEndpoints.delivery",
-  post_webhook_endpoints_id_deliveries_delivery_id_retry: "webhookEndpoints.retry",
-  get_events_stream: "events.stream",
-  get_usage: "usage.get",
-  get_queue: "queue.get",
-  get_credential: "credential.get",
-  get_consent_settings: "consentSettings.get",
-  patch_consent_settings: "consentSettings.edit",
+  sendMessage: "messages.send",
+  sendBatch: "batches.send",
+  archiveTemplate: "templates.archive",
+  liftSuppression: "suppressions.lift",
+  revokeKey: "keys.revoke",
+  getWebhookDelivery: "webhookEndpoints.delivery",
+  retryWebhookDelivery: "webhookEndpoints.retry",
+  streamEvents: "events.stream",
+  getUsage: "usage.get",
+  getQueue: "queue.get",
+  getCredential: "credential.get",
+  getConsentSettings: "consentSettings.get",
+  updateConsentSettings: "consentSettings.edit",
 };
 const VERBS: Readonly<Record<string, string>> = { get: "get", post: "create", patch: "edit", delete: "delete" };
 
@@ -135,8 +135,8 @@ const isIterable = (operation: SampleOperation): boolean => {
 /** The name of a variable for one item. */
 function itemOf(operation: SampleOperation): string {
   const [first] = (responseOf(operation) as { data?: readonly { object?: string }[] }).data ?? [];
-  if (first === undefined) return operation.operationId === "get_events_stream" ? "event" : "record";
-  return first.object === undefined ? (operation.operationId.startsWith("get_events") ? "event" : "change") : toCamelCase(first.object);
+  if (first === undefined) return operation.operationId === "streamEvents" ? "event" : "record";
+  return first.object === undefined ? (/^(list|get)Event/.test(operation.operationId) ? "event" : "change") : toCamelCase(first.object);
 }
 
 function typescript(operation: SampleOperation, method: string): string {

@@ -132,7 +132,7 @@ const WEBHOOK_HEADERS = [
 
 /** The calls that this service makes to endpoints: Standard Webhooks 1.0. */
 const webhookOperation = (event: Schema, example: object | undefined): Json => ({
-  operationId: "webhook_event",
+  operationId: "receiveEvent",
   summary: "Receive an event",
   description:
     "Godwit sends each event to every enabled endpoint that subscribes to its type. The request is signed according to Standard Webhooks 1.0: verify the signature before you use the body. Deliveries arrive at least once and in no particular order, so ignore a `webhook-id` that you have already processed. See [Webhooks](/docs/webhooks).",
@@ -148,7 +148,22 @@ const webhookOperation = (event: Schema, example: object | undefined): Json => (
 });
 
 function operation(route: Route, examples: Examples): Json {
-  const { method, path, summary, description, tag, scope, body, documentedBody, query, params, isIdempotent, keepsTrace, problems } = route;
+  const {
+    method,
+    path,
+    operationId,
+    summary,
+    description,
+    tag,
+    scope,
+    body,
+    documentedBody,
+    query,
+    params,
+    isIdempotent,
+    keepsTrace,
+    problems,
+  } = route;
   const example: OperationExample = examples[`${method} ${path}`] ?? { response: undefined };
   const codes = [
     ...CHECKED,
@@ -158,7 +173,7 @@ function operation(route: Route, examples: Examples): Json {
     ...problems,
   ];
   return {
-    operationId: operationId(method, path),
+    operationId,
     summary,
     description: `${description}\n\n${scope === null ? "No scope is required: any valid credential may call this operation." : `Required scope: \`${scope}\`.`}`,
     tags: [tag],
@@ -182,11 +197,11 @@ function operation(route: Route, examples: Examples): Json {
   };
 }
 
-function pageOperation(page: Page, { summary, description, tag, form, reply }: PageOperation, examples: Examples): Json {
+function pageOperation(page: Page, { operationId, summary, description, tag, form, reply }: PageOperation, examples: Examples): Json {
   const { method, path, writeProblem } = page;
   const example = examples[`${method} ${path}`];
   return {
-    operationId: operationId(method, path),
+    operationId,
     summary,
     description,
     tags: [tag],
@@ -229,13 +244,6 @@ function replyResponses({ reply, isIdempotent, query }: Route, example: unknown)
     ...(already === undefined ? {} : { [already.status]: response(already.description, []) }),
   };
 }
-
-/** `POST /v1/messages/{id}/cancel` → `post_messages_id_cancel`, `GET /.well-known/jwks.json` → `get_jwks` */
-const operationId = (method: string, path: string): string =>
-  `${method.toLowerCase()}${path
-    .replace(/^\/(v1|\.well-known)|\.json$/g, "")
-    .replaceAll(/[/{}]+/g, "_")
-    .replace(/_$/, "")}`;
 
 function parameters(
   schema: Schema | undefined,

@@ -98,9 +98,8 @@ function inputTypes(operations: ReadonlyMap<string, Located>): string[] {
 
 /** The function that a method calls, its first argument, and the type that the method returns. */
 function resultOf(document: Document, operation: Located, kind: Kind): { call: string; first: string; type: string; isAwaited: boolean } {
-  if (operation.operationId === "get_events_stream")
-    return { call: kind.stream, first: "self._transport", type: kind.stream, isAwaited: false };
-  if (operation.operationId === "post_recipients_export")
+  if (operation.operationId === "streamEvents") return { call: kind.stream, first: "self._transport", type: kind.stream, isAwaited: false };
+  if (operation.operationId === "exportRecipient")
     return { call: kind.export, first: "self._transport", type: kind.export, isAwaited: false };
   const schema = responseOf(operation);
   const named = schema.$ref === undefined ? schema : document.components.schemas[typeOf(schema, "")];
@@ -114,8 +113,8 @@ function resultOf(document: Document, operation: Located, kind: Kind): { call: s
 }
 
 function optionsOf({ operationId, method }: Located): Options {
-  if (operationId === "get_events_stream") return STREAM;
-  if (operationId === "post_recipients_export") return EXPORT;
+  if (operationId === "streamEvents") return STREAM;
+  if (operationId === "exportRecipient") return EXPORT;
   return method === "POST" || method === "PATCH" ? WRITE : READ;
 }
 
@@ -193,7 +192,7 @@ export function missingOperations(): string[] {
   const document = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
   const known = new Set(RESOURCES.flatMap(({ methods }) => methods.map(([, id]) => id)));
   // The client calls the token endpoint itself, and the signing keys are for servers that verify tokens.
-  const others = new Set(["post_oauth_token", "get_jwks"]);
+  const others = new Set(["createAccessToken", "getSigningKeys"]);
   return [...readOperations(document).keys()].filter((id) => !known.has(id) && !others.has(id));
 }
 

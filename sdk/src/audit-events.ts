@@ -11,7 +11,7 @@ export class AuditEvents {
   }
 
   /** Lists the changes in this environment and in the account as a whole, newest first. */
-  list(query?: QueryOf<"get_audit_events">, options?: CallOptions): PagesOf<"get_audit_events"> {
-    return listPages(this.#transport, "get_audit_events", { query }, options);
+  list(query?: QueryOf<"listAuditEvents">, options?: CallOptions): PagesOf<"listAuditEvents"> {
+    return listPages(this.#transport, "listAuditEvents", { query }, options);
   }
 }

@@ -14,7 +14,7 @@ export class Batches {
 
   /** Sends up to 1,000 messages in one request. `results` contains the outcome of each item: accepted, or refused with the reason. */
   send(batch: NewBatch, options?: WriteOptions): Call<AcceptedBatch> {
-    return this.#transport.call("post_batches", { body: batch }, options);
+    return this.#transport.call("sendBatch", { body: batch }, options);
   }
 
   /** The same as `send`. */
@@ -23,12 +23,12 @@ export class Batches {
   }
 
   /** Lists batches, newest first. */
-  list(query?: QueryOf<"get_batches">, options?: CallOptions): PagesOf<"get_batches"> {
-    return listPages(this.#transport, "get_batches", { query }, options);
+  list(query?: QueryOf<"listBatches">, options?: CallOptions): PagesOf<"listBatches"> {
+    return listPages(this.#transport, "listBatches", { query }, options);
   }
 
   /** Retrieves a batch with its counts. */
   get(id: string, options?: CallOptions): Call<Batch> {
-    return this.#transport.call("get_batches_id", { path: { id } }, options);
+    return this.#transport.call("getBatch", { path: { id } }, options);
   }
 }

@@ -13,12 +13,12 @@ export class ConsentOfEnvironment {
 
   /** Retrieves the words by which people opt out, and the automatic replies to them. */
   get(options?: CallOptions): Call<ConsentSettings> {
-    return this.#transport.call("get_consent_settings", {}, options);
+    return this.#transport.call("getConsentSettings", {}, options);
   }
 
   /** Changes some of the settings. The others stay. */
-  edit(change: BodyOf<"patch_consent_settings">, options?: WriteOptions): Call<ConsentSettings> {
-    return this.#transport.call("patch_consent_settings", { body: change }, options);
+  edit(change: BodyOf<"updateConsentSettings">, options?: WriteOptions): Call<ConsentSettings> {
+    return this.#transport.call("updateConsentSettings", { body: change }, options);
   }
 
   /** The same as `edit`. */

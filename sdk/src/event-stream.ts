@@ -32,10 +32,10 @@ export class EventStream implements AsyncIterable<Event> {
   /** The id of the last event whose processing is finished. Store it to continue after it in another process. */
   lastEventId: string | undefined;
   readonly #transport: Transport;
-  readonly #query: QueryOf<"get_events_stream">;
+  readonly #query: QueryOf<"streamEvents">;
   readonly #options: StreamOptions;
 
-  constructor(transport: Transport, query: QueryOf<"get_events_stream">, options: StreamOptions) {
+  constructor(transport: Transport, query: QueryOf<"streamEvents">, options: StreamOptions) {
     this.#transport = transport;
     this.#query = query;
     this.#options = options;
@@ -73,7 +73,7 @@ export class EventStream implements AsyncIterable<Event> {
     try {
       restartTimer();
       const headers = { ...lowerCased(this.#options.headers), accept: "text/event-stream", ...this.#resumption() };
-      const response = await this.#transport.open("get_events_stream", { query: this.#query }, { headers, deadline });
+      const response = await this.#transport.open("streamEvents", { query: this.#query }, { headers, deadline });
       const [reader, frames] = [response.body?.getReader(), new FrameReader()];
       if (reader === undefined) return;
       onOpen();

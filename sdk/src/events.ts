@@ -15,21 +15,21 @@ export class Events {
 
   /** Retrieves an event. */
   get(id: string, options?: CallOptions): Call<Event> {
-    return this.#transport.call("get_events_id", { path: { id } }, options);
+    return this.#transport.call("getEvent", { path: { id } }, options);
   }
 
   /** Lists events, newest first. */
-  list(query?: QueryOf<"get_events">, options?: CallOptions): PagesOf<"get_events"> {
-    return listPages(this.#transport, "get_events", { query }, options);
+  list(query?: QueryOf<"listEvents">, options?: CallOptions): PagesOf<"listEvents"> {
+    return listPages(this.#transport, "listEvents", { query }, options);
   }
 
   /** Lists the webhook deliveries of an event, one for each endpoint. */
-  deliveries(id: string, options?: CallOptions): PagesOf<"get_events_id_deliveries"> {
-    return listPages(this.#transport, "get_events_id_deliveries", { path: { id } }, options);
+  deliveries(id: string, options?: CallOptions): PagesOf<"listEventDeliveries"> {
+    return listPages(this.#transport, "listEventDeliveries", { path: { id } }, options);
   }
 
   /** Streams events as they happen. Reconnects automatically, and yields every event exactly once. */
-  stream(query: QueryOf<"get_events_stream"> = {}, options: StreamOptions = {}): EventStream {
+  stream(query: QueryOf<"streamEvents"> = {}, options: StreamOptions = {}): EventStream {
     return new EventStream(this.#transport, query, options);
   }
 }

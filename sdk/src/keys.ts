@@ -14,27 +14,27 @@ export class Keys {
 
   /** Creates an API key. It can have only scopes that this client's own credential has. Only this response contains the secret. */
   create(key: NewKey, options?: WriteOptions): Call<KeyWithSecret> {
-    return this.#transport.call("post_keys", { body: key }, options);
+    return this.#transport.call("createKey", { body: key }, options);
   }
 
   /** Retrieves an API key, without its secret. */
   get(id: string, options?: CallOptions): Call<Key> {
-    return this.#transport.call("get_keys_id", { path: { id } }, options);
+    return this.#transport.call("getKey", { path: { id } }, options);
   }
 
   /** Lists API keys, newest first, including revoked and expired ones. */
-  list(query?: QueryOf<"get_keys">, options?: CallOptions): PagesOf<"get_keys"> {
-    return listPages(this.#transport, "get_keys", { query }, options);
+  list(query?: QueryOf<"listKeys">, options?: CallOptions): PagesOf<"listKeys"> {
+    return listPages(this.#transport, "listKeys", { query }, options);
   }
 
   /** Replaces an API key by a new one. The old key remains valid for the overlap. Only this response contains the new secret. */
   rotate(id: string, rotation: RotateKey = {}, options?: WriteOptions): Call<KeyWithSecret> {
-    return this.#transport.call("post_keys_id_rotate", { path: { id }, body: rotation }, options);
+    return this.#transport.call("rotateKey", { path: { id }, body: rotation }, options);
   }
 
   /** Revokes an API key and every access token that it created. Takes effect within a second. */
   revoke(id: string, options?: CallOptions): Call<Key> {
-    return this.#transport.call("delete_keys_id", { path: { id } }, options);
+    return this.#transport.call("revokeKey", { path: { id } }, options);
   }
 
   /** The same as `revoke`. */

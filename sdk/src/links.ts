@@ -12,23 +12,23 @@ export class Links {
   }
 
   /** Creates a link, in `live`. Its secrets are given literally and never returned. */
-  create(link: BodyOf<"post_links">, options?: WriteOptions): Call<Link> {
-    return this.#transport.call("post_links", { body: link }, options);
+  create(link: BodyOf<"createLink">, options?: WriteOptions): Call<Link> {
+    return this.#transport.call("createLink", { body: link }, options);
   }
 
   /** Retrieves a link with its current state, without its secrets. */
   get(id: string, options?: CallOptions): Call<Link> {
-    return this.#transport.call("get_links_id", { path: { id } }, options);
+    return this.#transport.call("getLink", { path: { id } }, options);
   }
 
   /** Lists the links to carriers with their current state. */
   list(options?: CallOptions): Call<LinkList> {
-    return this.#transport.call("get_links", {}, options);
+    return this.#transport.call("listLinks", {}, options);
   }
 
   /** Changes, pauses or resumes a link. Null removes a setting; a secret that is not named stays. */
-  edit(id: string, changes: BodyOf<"patch_links_id">, options?: WriteOptions): Call<Link> {
-    return this.#transport.call("patch_links_id", { path: { id }, body: changes }, options);
+  edit(id: string, changes: BodyOf<"updateLink">, options?: WriteOptions): Call<Link> {
+    return this.#transport.call("updateLink", { path: { id }, body: changes }, options);
   }
 
   /** The same as `edit`. */
@@ -38,11 +38,11 @@ export class Links {
 
   /** Deletes a link with its senders. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */
   delete(id: string, options?: CallOptions): Call<DeletedLink> {
-    return this.#transport.call("delete_links_id", { path: { id } }, options);
+    return this.#transport.call("deleteLink", { path: { id } }, options);
   }
 
   /** Connects to the carrier and signs in, without sending a message, and returns what failed. */
   test(id: string, options?: CallOptions): Call<LinkTest> {
-    return this.#transport.call("post_links_id_test", { path: { id } }, options);
+    return this.#transport.call("testLink", { path: { id } }, options);
   }
 }

@@ -14,7 +14,7 @@ export class Messages {
 
   /** Sends a message. When the call resolves, the message is stored durably; its delivery is reported by events. */
   send(message: NewMessage, options?: WriteOptions): Call<Message> {
-    return this.#transport.call("post_messages", { body: message }, options);
+    return this.#transport.call("sendMessage", { body: message }, options);
   }
 
   /** The same as `send`. */
@@ -24,27 +24,27 @@ export class Messages {
 
   /** Retrieves a message with its current status. */
   get(id: string, options?: CallOptions): Call<Message> {
-    return this.#transport.call("get_messages_id", { path: { id } }, options);
+    return this.#transport.call("getMessage", { path: { id } }, options);
   }
 
   /** Lists messages, newest first. */
-  list(query?: QueryOf<"get_messages">, options?: CallOptions): PagesOf<"get_messages"> {
-    return listPages(this.#transport, "get_messages", { query }, options);
+  list(query?: QueryOf<"listMessages">, options?: CallOptions): PagesOf<"listMessages"> {
+    return listPages(this.#transport, "listMessages", { query }, options);
   }
 
   /** Lists the timeline of a message, newest first: its events, the attempts to submit it, and ignored signals of carriers. */
-  events(id: string, query?: QueryOf<"get_messages_id_events">, options?: CallOptions): PagesOf<"get_messages_id_events"> {
-    return listPages(this.#transport, "get_messages_id_events", { path: { id }, query }, options);
+  events(id: string, query?: QueryOf<"listMessageEvents">, options?: CallOptions): PagesOf<"listMessageEvents"> {
+    return listPages(this.#transport, "listMessageEvents", { path: { id }, query }, options);
   }
 
   /** Lists the transmitted parts of a message in order, each with its status. Empty before the message is submitted to a carrier. */
-  parts(id: string, options?: CallOptions): PagesOf<"get_messages_id_parts"> {
-    return listPages(this.#transport, "get_messages_id_parts", { path: { id } }, options);
+  parts(id: string, options?: CallOptions): PagesOf<"listMessageParts"> {
+    return listPages(this.#transport, "listMessageParts", { path: { id } }, options);
   }
 
   /** Changes a message that is `scheduled`. */
   edit(id: string, changes: EditMessage, options?: WriteOptions): Call<Message> {
-    return this.#transport.call("patch_messages_id", { path: { id }, body: changes }, options);
+    return this.#transport.call("editMessage", { path: { id }, body: changes }, options);
   }
 
   /** The same as `edit`. */
@@ -54,16 +54,16 @@ export class Messages {
 
   /** Cancels a message that is `scheduled` or `queued`. */
   cancel(id: string, options?: WriteOptions): Call<Message> {
-    return this.#transport.call("post_messages_id_cancel", { path: { id } }, options);
+    return this.#transport.call("cancelMessage", { path: { id } }, options);
   }
 
   /** Removes the text, variables and metadata of a message in a final status, also from its events. */
   redact(id: string, options?: WriteOptions): Call<Message> {
-    return this.#transport.call("post_messages_id_redact", { path: { id } }, options);
+    return this.#transport.call("redactMessage", { path: { id } }, options);
   }
 
   /** Validates a message without sending it. Returns its segments, encoding, rendered template and route, and all its faults. */
   validate(message: NewMessage, options?: WriteOptions): Call<MessageValidation> {
-    return this.#transport.call("post_messages_validate", { body: message }, options);
+    return this.#transport.call("validateMessage", { body: message }, options);
   }
 }

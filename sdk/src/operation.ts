@@ -2,7 +2,7 @@
 import type { OPERATIONS } from "./operations.ts";
 import type { operations } from "./schema.ts";
 
-/** The name of an operation of the API, such as `post_messages`. */
+/** The name of an operation of the API, such as `sendMessage`. */
 export type OperationId = keyof typeof OPERATIONS;
 
 type JsonOf<Content> = Content extends { content: { "application/json": infer Json } } ? Json : never;

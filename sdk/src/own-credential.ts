@@ -13,6 +13,6 @@ export class OwnCredential {
 
   /** Retrieves this client's own credential: its account, environment, scopes, quota and expiry. Requires no scope. */
   get(options?: CallOptions): Call<Credential> {
-    return this.#transport.call("get_credential", {}, options);
+    return this.#transport.call("getCredential", {}, options);
   }
 }

@@ -13,6 +13,6 @@ export class QueueDepth {
 
   /** Retrieves the number of messages in progress, and how long the oldest due message has waited. */
   get(options?: CallOptions): Call<Queue> {
-    return this.#transport.call("get_queue", {}, options);
+    return this.#transport.call("getQueue", {}, options);
   }
 }

@@ -25,10 +25,10 @@ export class RecipientExport implements AsyncIterable<ExportedRecord> {
   /** The number of records of each kind, once the iteration has ended. */
   counts: Readonly<Record<string, number>> | undefined;
   readonly #transport: Transport;
-  readonly #body: BodyOf<"post_recipients_export">;
+  readonly #body: BodyOf<"exportRecipient">;
   readonly #options: ExportOptions;
 
-  constructor(transport: Transport, body: BodyOf<"post_recipients_export">, options: ExportOptions) {
+  constructor(transport: Transport, body: BodyOf<"exportRecipient">, options: ExportOptions) {
     this.#transport = transport;
     this.#body = body;
     this.#options = options;
@@ -52,11 +52,7 @@ export class RecipientExport implements AsyncIterable<ExportedRecord> {
     const restartTimer = (): void => deadline.set(silenceMs, "the next record of the export");
     try {
       restartTimer();
-      const response = await this.#transport.open(
-        "post_recipients_export",
-        { body: this.#body },
-        { headers: { accept: MEDIA_TYPE }, deadline },
-      );
+      const response = await this.#transport.open("exportRecipient", { body: this.#body }, { headers: { accept: MEDIA_TYPE }, deadline });
       const [reader, decoder] = [response.body?.getReader(), new TextDecoder()];
       if (reader === undefined) return;
       let rest = "";

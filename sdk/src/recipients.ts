@@ -13,12 +13,12 @@ export class Recipients {
   }
 
   /** Erases the data of a person. Repeat the call while `has_more` is true, and later if messages are unfinished. */
-  erase(person: BodyOf<"post_recipients_erase">, options?: WriteOptions): Call<Erasure> {
-    return this.#transport.call("post_recipients_erase", { body: person }, options);
+  erase(person: BodyOf<"eraseRecipient">, options?: WriteOptions): Call<Erasure> {
+    return this.#transport.call("eraseRecipient", { body: person }, options);
   }
 
   /** Exports every record of a person. Sends the request when the export is iterated. */
-  export(person: BodyOf<"post_recipients_export">, options: ExportOptions = {}): RecipientExport {
+  export(person: BodyOf<"exportRecipient">, options: ExportOptions = {}): RecipientExport {
     return new RecipientExport(this.#transport, person, options);
   }
 }

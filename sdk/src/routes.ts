@@ -12,23 +12,23 @@ export class Routes {
   }
 
   /** Creates a route: which links take the messages of a channel, by country or prefix. */
-  create(route: BodyOf<"post_routes">, options?: WriteOptions): Call<Route> {
-    return this.#transport.call("post_routes", { body: route }, options);
+  create(route: BodyOf<"createRoute">, options?: WriteOptions): Call<Route> {
+    return this.#transport.call("createRoute", { body: route }, options);
   }
 
   /** Retrieves a route. */
   get(id: string, options?: CallOptions): Call<Route> {
-    return this.#transport.call("get_routes_id", { path: { id } }, options);
+    return this.#transport.call("getRoute", { path: { id } }, options);
   }
 
   /** Lists routes. Those of the operator's configuration file have the source `file`. */
   list(options?: CallOptions): Call<RouteList> {
-    return this.#transport.call("get_routes", {}, options);
+    return this.#transport.call("listRoutes", {}, options);
   }
 
   /** Changes a route. Null removes what is named. */
-  edit(id: string, changes: BodyOf<"patch_routes_id">, options?: WriteOptions): Call<Route> {
-    return this.#transport.call("patch_routes_id", { path: { id }, body: changes }, options);
+  edit(id: string, changes: BodyOf<"updateRoute">, options?: WriteOptions): Call<Route> {
+    return this.#transport.call("updateRoute", { path: { id }, body: changes }, options);
   }
 
   /** The same as `edit`. */
@@ -38,6 +38,6 @@ export class Routes {
 
   /** Deletes a route. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */
   delete(id: string, options?: CallOptions): Call<DeletedRoute> {
-    return this.#transport.call("delete_routes_id", { path: { id } }, options);
+    return this.#transport.call("deleteRoute", { path: { id } }, options);
   }
 }

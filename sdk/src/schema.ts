@@ -14,7 +14,7 @@ export interface paths {
          *
          *     Required scope: `messages:read`.
          */
-        get: operations["get_messages"];
+        get: operations["listMessages"];
         put?: never;
         /**
          * Send a message
@@ -22,7 +22,7 @@ export interface paths {
          *
          *     Required scope: `messages:send`.
          */
-        post: operations["post_messages"];
+        post: operations["sendMessage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -44,7 +44,7 @@ export interface paths {
          *
          *     Required scope: `messages:send`.
          */
-        post: operations["post_messages_validate"];
+        post: operations["validateMessage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -64,7 +64,7 @@ export interface paths {
          *
          *     Required scope: `messages:read`.
          */
-        get: operations["get_messages_id"];
+        get: operations["getMessage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -76,7 +76,7 @@ export interface paths {
          *
          *     Required scope: `messages:send`.
          */
-        patch: operations["patch_messages_id"];
+        patch: operations["editMessage"];
         trace?: never;
     };
     "/v1/messages/{id}/cancel": {
@@ -94,7 +94,7 @@ export interface paths {
          *
          *     Required scope: `messages:send`.
          */
-        post: operations["post_messages_id_cancel"];
+        post: operations["cancelMessage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -116,7 +116,7 @@ export interface paths {
          *
          *     Required scope: `messages:send`.
          */
-        post: operations["post_messages_id_redact"];
+        post: operations["redactMessage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -136,7 +136,7 @@ export interface paths {
          *
          *     Required scope: `messages:read`.
          */
-        get: operations["get_messages_id_events"];
+        get: operations["listMessageEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -158,7 +158,7 @@ export interface paths {
          *
          *     Required scope: `messages:read`.
          */
-        get: operations["get_messages_id_parts"];
+        get: operations["listMessageParts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -180,7 +180,7 @@ export interface paths {
          *
          *     Required scope: `messages:read`.
          */
-        get: operations["get_batches"];
+        get: operations["listBatches"];
         put?: never;
         /**
          * Send a batch of messages
@@ -188,7 +188,7 @@ export interface paths {
          *
          *     Required scope: `messages:send`.
          */
-        post: operations["post_batches"];
+        post: operations["sendBatch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -208,7 +208,7 @@ export interface paths {
          *
          *     Required scope: `messages:read`.
          */
-        get: operations["get_batches_id"];
+        get: operations["getBatch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -230,7 +230,7 @@ export interface paths {
          *
          *     Required scope: `templates:read`.
          */
-        get: operations["get_templates"];
+        get: operations["listTemplates"];
         put?: never;
         /**
          * Create a template
@@ -238,7 +238,7 @@ export interface paths {
          *
          *     Required scope: `templates:write`.
          */
-        post: operations["post_templates"];
+        post: operations["createTemplate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -258,7 +258,7 @@ export interface paths {
          *
          *     Required scope: `templates:read`.
          */
-        get: operations["get_templates_id"];
+        get: operations["getTemplate"];
         put?: never;
         post?: never;
         /**
@@ -267,7 +267,7 @@ export interface paths {
          *
          *     Required scope: `templates:write`.
          */
-        delete: operations["delete_templates_id"];
+        delete: operations["archiveTemplate"];
         options?: never;
         head?: never;
         /**
@@ -276,7 +276,7 @@ export interface paths {
          *
          *     Required scope: `templates:write`.
          */
-        patch: operations["patch_templates_id"];
+        patch: operations["updateTemplate"];
         trace?: never;
     };
     "/v1/templates/{id}/preview": {
@@ -294,7 +294,7 @@ export interface paths {
          *
          *     Required scope: `templates:read`.
          */
-        post: operations["post_templates_id_preview"];
+        post: operations["previewTemplate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -314,7 +314,7 @@ export interface paths {
          *
          *     Required scope: `verifications:read`.
          */
-        get: operations["get_verifications"];
+        get: operations["listVerifications"];
         put?: never;
         /**
          * Send a verification code
@@ -322,7 +322,7 @@ export interface paths {
          *
          *     Required scope: `verifications:write`.
          */
-        post: operations["post_verifications"];
+        post: operations["sendVerification"];
         delete?: never;
         options?: never;
         head?: never;
@@ -344,7 +344,7 @@ export interface paths {
          *
          *     Required scope: `verifications:write`.
          */
-        post: operations["post_verifications_id_check"];
+        post: operations["checkVerification"];
         delete?: never;
         options?: never;
         head?: never;
@@ -366,7 +366,7 @@ export interface paths {
          *
          *     Required scope: `verifications:write`.
          */
-        post: operations["post_verifications_id_cancel"];
+        post: operations["cancelVerification"];
         delete?: never;
         options?: never;
         head?: never;
@@ -386,7 +386,7 @@ export interface paths {
          *
          *     Required scope: `verifications:read`.
          */
-        get: operations["get_verifications_id"];
+        get: operations["getVerification"];
         put?: never;
         post?: never;
         delete?: never;
@@ -408,7 +408,7 @@ export interface paths {
          *
          *     Required scope: `events:read`.
          */
-        get: operations["get_events"];
+        get: operations["listEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -430,7 +430,7 @@ export interface paths {
          *
          *     Required scope: `events:read`.
          */
-        get: operations["get_events_stream"];
+        get: operations["streamEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -452,7 +452,7 @@ export interface paths {
          *
          *     Required scope: `events:read`.
          */
-        get: operations["get_events_id"];
+        get: operations["getEvent"];
         put?: never;
         post?: never;
         delete?: never;
@@ -474,7 +474,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:read`.
          */
-        get: operations["get_webhook_endpoints"];
+        get: operations["listWebhookEndpoints"];
         put?: never;
         /**
          * Create a webhook endpoint
@@ -482,7 +482,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:write`.
          */
-        post: operations["post_webhook_endpoints"];
+        post: operations["createWebhookEndpoint"];
         delete?: never;
         options?: never;
         head?: never;
@@ -502,7 +502,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:read`.
          */
-        get: operations["get_webhook_endpoints_id"];
+        get: operations["getWebhookEndpoint"];
         put?: never;
         post?: never;
         /**
@@ -511,7 +511,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:write`.
          */
-        delete: operations["delete_webhook_endpoints_id"];
+        delete: operations["deleteWebhookEndpoint"];
         options?: never;
         head?: never;
         /**
@@ -520,7 +520,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:write`.
          */
-        patch: operations["patch_webhook_endpoints_id"];
+        patch: operations["updateWebhookEndpoint"];
         trace?: never;
     };
     "/v1/webhook_endpoints/{id}/rotate_secret": {
@@ -538,7 +538,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:write`.
          */
-        post: operations["post_webhook_endpoints_id_rotate_secret"];
+        post: operations["rotateWebhookEndpointSecret"];
         delete?: never;
         options?: never;
         head?: never;
@@ -560,7 +560,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:write`.
          */
-        post: operations["post_webhook_endpoints_id_test"];
+        post: operations["testWebhookEndpoint"];
         delete?: never;
         options?: never;
         head?: never;
@@ -580,7 +580,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:read`.
          */
-        get: operations["get_webhook_endpoints_id_deliveries"];
+        get: operations["listWebhookDeliveries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -602,7 +602,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:read`.
          */
-        get: operations["get_webhook_endpoints_id_deliveries_delivery_id"];
+        get: operations["getWebhookDelivery"];
         put?: never;
         post?: never;
         delete?: never;
@@ -626,7 +626,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:write`.
          */
-        post: operations["post_webhook_endpoints_id_deliveries_delivery_id_retry"];
+        post: operations["retryWebhookDelivery"];
         delete?: never;
         options?: never;
         head?: never;
@@ -648,7 +648,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:write`.
          */
-        post: operations["post_webhook_endpoints_id_recover"];
+        post: operations["recoverWebhookEndpoint"];
         delete?: never;
         options?: never;
         head?: never;
@@ -668,7 +668,7 @@ export interface paths {
          *
          *     Required scope: `webhooks:read`.
          */
-        get: operations["get_events_id_deliveries"];
+        get: operations["listEventDeliveries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -690,7 +690,7 @@ export interface paths {
          *
          *     Required scope: `suppressions:read`.
          */
-        get: operations["get_suppressions"];
+        get: operations["listSuppressions"];
         put?: never;
         /**
          * Suppress a recipient
@@ -698,7 +698,7 @@ export interface paths {
          *
          *     Required scope: `suppressions:write`.
          */
-        post: operations["post_suppressions"];
+        post: operations["createSuppression"];
         delete?: never;
         options?: never;
         head?: never;
@@ -720,7 +720,7 @@ export interface paths {
          *
          *     Required scope: `suppressions:write`.
          */
-        post: operations["post_suppressions_import"];
+        post: operations["importSuppressions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -740,7 +740,7 @@ export interface paths {
          *
          *     Required scope: `suppressions:read`.
          */
-        get: operations["get_suppressions_id"];
+        get: operations["getSuppression"];
         put?: never;
         post?: never;
         /**
@@ -749,7 +749,7 @@ export interface paths {
          *
          *     Required scope: `suppressions:write`.
          */
-        delete: operations["delete_suppressions_id"];
+        delete: operations["liftSuppression"];
         options?: never;
         head?: never;
         patch?: never;
@@ -768,7 +768,7 @@ export interface paths {
          *
          *     Required scope: `suppressions:read`.
          */
-        get: operations["get_suppressions_id_history"];
+        get: operations["listSuppressionHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -790,7 +790,7 @@ export interface paths {
          *
          *     Required scope: `suppressions:read`.
          */
-        get: operations["get_consent_settings"];
+        get: operations["getConsentSettings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -802,7 +802,7 @@ export interface paths {
          *
          *     Required scope: `suppressions:write`.
          */
-        patch: operations["patch_consent_settings"];
+        patch: operations["updateConsentSettings"];
         trace?: never;
     };
     "/v1/recipients/erase": {
@@ -820,7 +820,7 @@ export interface paths {
          *
          *     Required scope: `recipients:erase`.
          */
-        post: operations["post_recipients_erase"];
+        post: operations["eraseRecipient"];
         delete?: never;
         options?: never;
         head?: never;
@@ -842,7 +842,7 @@ export interface paths {
          *
          *     Required scope: `recipients:read`.
          */
-        post: operations["post_recipients_export"];
+        post: operations["exportRecipient"];
         delete?: never;
         options?: never;
         head?: never;
@@ -862,7 +862,7 @@ export interface paths {
          *
          *     Required scope: `usage:read`.
          */
-        get: operations["get_usage"];
+        get: operations["getUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -884,7 +884,7 @@ export interface paths {
          *
          *     Required scope: `usage:read`.
          */
-        get: operations["get_queue"];
+        get: operations["getQueue"];
         put?: never;
         post?: never;
         delete?: never;
@@ -906,7 +906,7 @@ export interface paths {
          *
          *     Required scope: `links:read`.
          */
-        get: operations["get_links"];
+        get: operations["listLinks"];
         put?: never;
         /**
          * Create a link
@@ -914,7 +914,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        post: operations["post_links"];
+        post: operations["createLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -934,7 +934,7 @@ export interface paths {
          *
          *     Required scope: `links:read`.
          */
-        get: operations["get_links_id"];
+        get: operations["getLink"];
         put?: never;
         post?: never;
         /**
@@ -943,7 +943,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        delete: operations["delete_links_id"];
+        delete: operations["deleteLink"];
         options?: never;
         head?: never;
         /**
@@ -952,7 +952,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        patch: operations["patch_links_id"];
+        patch: operations["updateLink"];
         trace?: never;
     };
     "/v1/links/{id}/test": {
@@ -970,7 +970,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        post: operations["post_links_id_test"];
+        post: operations["testLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -990,7 +990,7 @@ export interface paths {
          *
          *     Required scope: `links:read`.
          */
-        get: operations["get_senders"];
+        get: operations["listSenders"];
         put?: never;
         /**
          * Create a sender
@@ -998,7 +998,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        post: operations["post_senders"];
+        post: operations["createSender"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1018,7 +1018,7 @@ export interface paths {
          *
          *     Required scope: `links:read`.
          */
-        get: operations["get_senders_id"];
+        get: operations["getSender"];
         put?: never;
         post?: never;
         /**
@@ -1027,7 +1027,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        delete: operations["delete_senders_id"];
+        delete: operations["deleteSender"];
         options?: never;
         head?: never;
         /**
@@ -1036,7 +1036,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        patch: operations["patch_senders_id"];
+        patch: operations["updateSender"];
         trace?: never;
     };
     "/v1/routes": {
@@ -1052,7 +1052,7 @@ export interface paths {
          *
          *     Required scope: `links:read`.
          */
-        get: operations["get_routes"];
+        get: operations["listRoutes"];
         put?: never;
         /**
          * Create a route
@@ -1060,7 +1060,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        post: operations["post_routes"];
+        post: operations["createRoute"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1080,7 +1080,7 @@ export interface paths {
          *
          *     Required scope: `links:read`.
          */
-        get: operations["get_routes_id"];
+        get: operations["getRoute"];
         put?: never;
         post?: never;
         /**
@@ -1089,7 +1089,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        delete: operations["delete_routes_id"];
+        delete: operations["deleteRoute"];
         options?: never;
         head?: never;
         /**
@@ -1098,7 +1098,7 @@ export interface paths {
          *
          *     Required scope: `links:write`.
          */
-        patch: operations["patch_routes_id"];
+        patch: operations["updateRoute"];
         trace?: never;
     };
     "/v1/keys": {
@@ -1114,7 +1114,7 @@ export interface paths {
          *
          *     Required scope: `keys:read`.
          */
-        get: operations["get_keys"];
+        get: operations["listKeys"];
         put?: never;
         /**
          * Create an API key
@@ -1122,7 +1122,7 @@ export interface paths {
          *
          *     Required scope: `keys:write`.
          */
-        post: operations["post_keys"];
+        post: operations["createKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1142,7 +1142,7 @@ export interface paths {
          *
          *     Required scope: `keys:read`.
          */
-        get: operations["get_keys_id"];
+        get: operations["getKey"];
         put?: never;
         post?: never;
         /**
@@ -1151,7 +1151,7 @@ export interface paths {
          *
          *     Required scope: `keys:write`.
          */
-        delete: operations["delete_keys_id"];
+        delete: operations["revokeKey"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1172,7 +1172,7 @@ export interface paths {
          *
          *     Required scope: `keys:write`.
          */
-        post: operations["post_keys_id_rotate"];
+        post: operations["rotateKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1192,7 +1192,7 @@ export interface paths {
          *
          *     No scope is required: any valid credential may call this operation.
          */
-        get: operations["get_credential"];
+        get: operations["getCredential"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1214,7 +1214,7 @@ export interface paths {
          *
          *     Required scope: `audit:read`.
          */
-        get: operations["get_audit_events"];
+        get: operations["listAuditEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1238,7 +1238,7 @@ export interface webhooks {
          * Receive an event
          * @description Godwit sends each event to every enabled endpoint that subscribes to its type. The request is signed according to Standard Webhooks 1.0: verify the signature before you use the body. Deliveries arrive at least once and in no particular order, so ignore a `webhook-id` that you have already processed. See [Webhooks](/docs/webhooks).
          */
-        post: operations["webhook_event"];
+        post: operations["receiveEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3978,7 +3978,7 @@ export type HeaderRetryAfter = components['headers']['Retry-After'];
 export type HeaderWwwAuthenticate = components['headers']['WWW-Authenticate'];
 export type $defs = Record<string, never>;
 export interface operations {
-    get_messages: {
+    listMessages: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -4025,7 +4025,7 @@ export interface operations {
             };
         };
     };
-    post_messages: {
+    sendMessage: {
         parameters: {
             query?: never;
             header?: {
@@ -4061,7 +4061,7 @@ export interface operations {
             };
         };
     };
-    post_messages_validate: {
+    validateMessage: {
         parameters: {
             query?: never;
             header?: never;
@@ -4088,7 +4088,7 @@ export interface operations {
             };
         };
     };
-    get_messages_id: {
+    getMessage: {
         parameters: {
             query?: never;
             header?: never;
@@ -4114,7 +4114,7 @@ export interface operations {
             };
         };
     };
-    patch_messages_id: {
+    editMessage: {
         parameters: {
             query?: never;
             header?: {
@@ -4148,7 +4148,7 @@ export interface operations {
             };
         };
     };
-    post_messages_id_cancel: {
+    cancelMessage: {
         parameters: {
             query?: never;
             header?: {
@@ -4178,7 +4178,7 @@ export interface operations {
             };
         };
     };
-    post_messages_id_redact: {
+    redactMessage: {
         parameters: {
             query?: never;
             header?: {
@@ -4208,7 +4208,7 @@ export interface operations {
             };
         };
     };
-    get_messages_id_events: {
+    listMessageEvents: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -4240,7 +4240,7 @@ export interface operations {
             };
         };
     };
-    get_messages_id_parts: {
+    listMessageParts: {
         parameters: {
             query?: never;
             header?: never;
@@ -4266,7 +4266,7 @@ export interface operations {
             };
         };
     };
-    get_batches: {
+    listBatches: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -4301,7 +4301,7 @@ export interface operations {
             };
         };
     };
-    post_batches: {
+    sendBatch: {
         parameters: {
             query?: never;
             header?: {
@@ -4337,7 +4337,7 @@ export interface operations {
             };
         };
     };
-    get_batches_id: {
+    getBatch: {
         parameters: {
             query?: never;
             header?: never;
@@ -4363,7 +4363,7 @@ export interface operations {
             };
         };
     };
-    get_templates: {
+    listTemplates: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -4398,7 +4398,7 @@ export interface operations {
             };
         };
     };
-    post_templates: {
+    createTemplate: {
         parameters: {
             query?: never;
             header?: {
@@ -4430,7 +4430,7 @@ export interface operations {
             };
         };
     };
-    get_templates_id: {
+    getTemplate: {
         parameters: {
             query?: never;
             header?: never;
@@ -4456,7 +4456,7 @@ export interface operations {
             };
         };
     };
-    delete_templates_id: {
+    archiveTemplate: {
         parameters: {
             query?: never;
             header?: never;
@@ -4482,7 +4482,7 @@ export interface operations {
             };
         };
     };
-    patch_templates_id: {
+    updateTemplate: {
         parameters: {
             query?: never;
             header?: {
@@ -4516,7 +4516,7 @@ export interface operations {
             };
         };
     };
-    post_templates_id_preview: {
+    previewTemplate: {
         parameters: {
             query?: never;
             header?: never;
@@ -4546,7 +4546,7 @@ export interface operations {
             };
         };
     };
-    get_verifications: {
+    listVerifications: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -4583,7 +4583,7 @@ export interface operations {
             };
         };
     };
-    post_verifications: {
+    sendVerification: {
         parameters: {
             query?: never;
             header?: {
@@ -4619,7 +4619,7 @@ export interface operations {
             };
         };
     };
-    post_verifications_id_check: {
+    checkVerification: {
         parameters: {
             query?: never;
             header?: {
@@ -4653,7 +4653,7 @@ export interface operations {
             };
         };
     };
-    post_verifications_id_cancel: {
+    cancelVerification: {
         parameters: {
             query?: never;
             header?: {
@@ -4683,7 +4683,7 @@ export interface operations {
             };
         };
     };
-    get_verifications_id: {
+    getVerification: {
         parameters: {
             query?: never;
             header?: never;
@@ -4709,7 +4709,7 @@ export interface operations {
             };
         };
     };
-    get_events: {
+    listEvents: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -4746,7 +4746,7 @@ export interface operations {
             };
         };
     };
-    get_events_stream: {
+    streamEvents: {
         parameters: {
             query?: {
                 /** @description Only events of this type, such as `message.delivered`, or all of a kind with `message.*`. */
@@ -4775,7 +4775,7 @@ export interface operations {
             };
         };
     };
-    get_events_id: {
+    getEvent: {
         parameters: {
             query?: never;
             header?: never;
@@ -4801,7 +4801,7 @@ export interface operations {
             };
         };
     };
-    get_webhook_endpoints: {
+    listWebhookEndpoints: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -4830,7 +4830,7 @@ export interface operations {
             };
         };
     };
-    post_webhook_endpoints: {
+    createWebhookEndpoint: {
         parameters: {
             query?: never;
             header?: {
@@ -4877,7 +4877,7 @@ export interface operations {
             };
         };
     };
-    get_webhook_endpoints_id: {
+    getWebhookEndpoint: {
         parameters: {
             query?: never;
             header?: never;
@@ -4903,7 +4903,7 @@ export interface operations {
             };
         };
     };
-    delete_webhook_endpoints_id: {
+    deleteWebhookEndpoint: {
         parameters: {
             query?: never;
             header?: never;
@@ -4929,7 +4929,7 @@ export interface operations {
             };
         };
     };
-    patch_webhook_endpoints_id: {
+    updateWebhookEndpoint: {
         parameters: {
             query?: never;
             header?: {
@@ -4980,7 +4980,7 @@ export interface operations {
             };
         };
     };
-    post_webhook_endpoints_id_rotate_secret: {
+    rotateWebhookEndpointSecret: {
         parameters: {
             query?: never;
             header?: {
@@ -5010,7 +5010,7 @@ export interface operations {
             };
         };
     };
-    post_webhook_endpoints_id_test: {
+    testWebhookEndpoint: {
         parameters: {
             query?: never;
             header?: {
@@ -5040,7 +5040,7 @@ export interface operations {
             };
         };
     };
-    get_webhook_endpoints_id_deliveries: {
+    listWebhookDeliveries: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -5074,7 +5074,7 @@ export interface operations {
             };
         };
     };
-    get_webhook_endpoints_id_deliveries_delivery_id: {
+    getWebhookDelivery: {
         parameters: {
             query?: never;
             header?: never;
@@ -5102,7 +5102,7 @@ export interface operations {
             };
         };
     };
-    post_webhook_endpoints_id_deliveries_delivery_id_retry: {
+    retryWebhookDelivery: {
         parameters: {
             query?: never;
             header?: {
@@ -5134,7 +5134,7 @@ export interface operations {
             };
         };
     };
-    post_webhook_endpoints_id_recover: {
+    recoverWebhookEndpoint: {
         parameters: {
             query?: never;
             header?: {
@@ -5174,7 +5174,7 @@ export interface operations {
             };
         };
     };
-    get_events_id_deliveries: {
+    listEventDeliveries: {
         parameters: {
             query?: never;
             header?: never;
@@ -5200,7 +5200,7 @@ export interface operations {
             };
         };
     };
-    get_suppressions: {
+    listSuppressions: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -5235,7 +5235,7 @@ export interface operations {
             };
         };
     };
-    post_suppressions: {
+    createSuppression: {
         parameters: {
             query?: never;
             header?: {
@@ -5290,7 +5290,7 @@ export interface operations {
             };
         };
     };
-    post_suppressions_import: {
+    importSuppressions: {
         parameters: {
             query?: never;
             header?: {
@@ -5334,7 +5334,7 @@ export interface operations {
             };
         };
     };
-    get_suppressions_id: {
+    getSuppression: {
         parameters: {
             query?: never;
             header?: never;
@@ -5360,7 +5360,7 @@ export interface operations {
             };
         };
     };
-    delete_suppressions_id: {
+    liftSuppression: {
         parameters: {
             query?: never;
             header?: never;
@@ -5386,7 +5386,7 @@ export interface operations {
             };
         };
     };
-    get_suppressions_id_history: {
+    listSuppressionHistory: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -5418,7 +5418,7 @@ export interface operations {
             };
         };
     };
-    get_consent_settings: {
+    getConsentSettings: {
         parameters: {
             query?: never;
             header?: never;
@@ -5441,7 +5441,7 @@ export interface operations {
             };
         };
     };
-    patch_consent_settings: {
+    updateConsentSettings: {
         parameters: {
             query?: never;
             header?: {
@@ -5472,7 +5472,7 @@ export interface operations {
             };
         };
     };
-    post_recipients_erase: {
+    eraseRecipient: {
         parameters: {
             query?: never;
             header?: {
@@ -5509,7 +5509,7 @@ export interface operations {
             };
         };
     };
-    post_recipients_export: {
+    exportRecipient: {
         parameters: {
             query?: never;
             header?: never;
@@ -5542,7 +5542,7 @@ export interface operations {
             };
         };
     };
-    get_usage: {
+    getUsage: {
         parameters: {
             query?: {
                 /** @description The start of the range: counts from the hour of this time on, or from its minute. Default: 30 days before the end, or an hour before it by minute. */
@@ -5578,7 +5578,7 @@ export interface operations {
             };
         };
     };
-    get_queue: {
+    getQueue: {
         parameters: {
             query?: never;
             header?: never;
@@ -5601,7 +5601,7 @@ export interface operations {
             };
         };
     };
-    get_links: {
+    listLinks: {
         parameters: {
             query?: never;
             header?: never;
@@ -5624,7 +5624,7 @@ export interface operations {
             };
         };
     };
-    post_links: {
+    createLink: {
         parameters: {
             query?: never;
             header?: {
@@ -5656,7 +5656,7 @@ export interface operations {
             };
         };
     };
-    get_links_id: {
+    getLink: {
         parameters: {
             query?: never;
             header?: never;
@@ -5682,7 +5682,7 @@ export interface operations {
             };
         };
     };
-    delete_links_id: {
+    deleteLink: {
         parameters: {
             query?: never;
             header?: never;
@@ -5708,7 +5708,7 @@ export interface operations {
             };
         };
     };
-    patch_links_id: {
+    updateLink: {
         parameters: {
             query?: never;
             header?: {
@@ -5742,7 +5742,7 @@ export interface operations {
             };
         };
     };
-    post_links_id_test: {
+    testLink: {
         parameters: {
             query?: never;
             header?: never;
@@ -5768,7 +5768,7 @@ export interface operations {
             };
         };
     };
-    get_senders: {
+    listSenders: {
         parameters: {
             query?: never;
             header?: never;
@@ -5791,7 +5791,7 @@ export interface operations {
             };
         };
     };
-    post_senders: {
+    createSender: {
         parameters: {
             query?: never;
             header?: {
@@ -5823,7 +5823,7 @@ export interface operations {
             };
         };
     };
-    get_senders_id: {
+    getSender: {
         parameters: {
             query?: never;
             header?: never;
@@ -5849,7 +5849,7 @@ export interface operations {
             };
         };
     };
-    delete_senders_id: {
+    deleteSender: {
         parameters: {
             query?: never;
             header?: never;
@@ -5875,7 +5875,7 @@ export interface operations {
             };
         };
     };
-    patch_senders_id: {
+    updateSender: {
         parameters: {
             query?: never;
             header?: {
@@ -5909,7 +5909,7 @@ export interface operations {
             };
         };
     };
-    get_routes: {
+    listRoutes: {
         parameters: {
             query?: never;
             header?: never;
@@ -5932,7 +5932,7 @@ export interface operations {
             };
         };
     };
-    post_routes: {
+    createRoute: {
         parameters: {
             query?: never;
             header?: {
@@ -5964,7 +5964,7 @@ export interface operations {
             };
         };
     };
-    get_routes_id: {
+    getRoute: {
         parameters: {
             query?: never;
             header?: never;
@@ -5990,7 +5990,7 @@ export interface operations {
             };
         };
     };
-    delete_routes_id: {
+    deleteRoute: {
         parameters: {
             query?: never;
             header?: never;
@@ -6016,7 +6016,7 @@ export interface operations {
             };
         };
     };
-    patch_routes_id: {
+    updateRoute: {
         parameters: {
             query?: never;
             header?: {
@@ -6050,7 +6050,7 @@ export interface operations {
             };
         };
     };
-    get_keys: {
+    listKeys: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -6079,7 +6079,7 @@ export interface operations {
             };
         };
     };
-    post_keys: {
+    createKey: {
         parameters: {
             query?: never;
             header?: {
@@ -6111,7 +6111,7 @@ export interface operations {
             };
         };
     };
-    get_keys_id: {
+    getKey: {
         parameters: {
             query?: never;
             header?: never;
@@ -6137,7 +6137,7 @@ export interface operations {
             };
         };
     };
-    delete_keys_id: {
+    revokeKey: {
         parameters: {
             query?: never;
             header?: never;
@@ -6163,7 +6163,7 @@ export interface operations {
             };
         };
     };
-    post_keys_id_rotate: {
+    rotateKey: {
         parameters: {
             query?: never;
             header?: {
@@ -6198,7 +6198,7 @@ export interface operations {
             };
         };
     };
-    get_credential: {
+    getCredential: {
         parameters: {
             query?: never;
             header?: never;
@@ -6221,7 +6221,7 @@ export interface operations {
             };
         };
     };
-    get_audit_events: {
+    listAuditEvents: {
         parameters: {
             query?: {
                 /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
@@ -6260,7 +6260,7 @@ export interface operations {
             };
         };
     };
-    webhook_event: {
+    receiveEvent: {
         parameters: {
             query?: never;
             header: {

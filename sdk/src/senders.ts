@@ -12,23 +12,23 @@ export class Senders {
   }
 
   /** Adds a number or name to a link of the account. */
-  create(sender: BodyOf<"post_senders">, options?: WriteOptions): Call<Sender> {
-    return this.#transport.call("post_senders", { body: sender }, options);
+  create(sender: BodyOf<"createSender">, options?: WriteOptions): Call<Sender> {
+    return this.#transport.call("createSender", { body: sender }, options);
   }
 
   /** Retrieves a sender. */
   get(id: string, options?: CallOptions): Call<Sender> {
-    return this.#transport.call("get_senders_id", { path: { id } }, options);
+    return this.#transport.call("getSender", { path: { id } }, options);
   }
 
   /** Lists senders. Those of the operator's configuration file have the source `file`. */
   list(options?: CallOptions): Call<SenderList> {
-    return this.#transport.call("get_senders", {}, options);
+    return this.#transport.call("listSenders", {}, options);
   }
 
   /** Changes a sender. Null removes what is named. */
-  edit(id: string, changes: BodyOf<"patch_senders_id">, options?: WriteOptions): Call<Sender> {
-    return this.#transport.call("patch_senders_id", { path: { id }, body: changes }, options);
+  edit(id: string, changes: BodyOf<"updateSender">, options?: WriteOptions): Call<Sender> {
+    return this.#transport.call("updateSender", { path: { id }, body: changes }, options);
   }
 
   /** The same as `edit`. */
@@ -38,6 +38,6 @@ export class Senders {
 
   /** Deletes a sender. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */
   delete(id: string, options?: CallOptions): Call<DeletedSender> {
-    return this.#transport.call("delete_senders_id", { path: { id } }, options);
+    return this.#transport.call("deleteSender", { path: { id } }, options);
   }
 }

@@ -14,22 +14,22 @@ export class Templates {
 
   /** Creates a template. */
   create(template: NewTemplate, options?: WriteOptions): Call<Template> {
-    return this.#transport.call("post_templates", { body: template }, options);
+    return this.#transport.call("createTemplate", { body: template }, options);
   }
 
   /** Retrieves a template by its id or name. */
   get(id: string, options?: CallOptions): Call<Template> {
-    return this.#transport.call("get_templates_id", { path: { id } }, options);
+    return this.#transport.call("getTemplate", { path: { id } }, options);
   }
 
   /** Lists templates, newest first. Archived templates are included only on request. */
-  list(query?: QueryOf<"get_templates">, options?: CallOptions): PagesOf<"get_templates"> {
-    return listPages(this.#transport, "get_templates", { query }, options);
+  list(query?: QueryOf<"listTemplates">, options?: CallOptions): PagesOf<"listTemplates"> {
+    return listPages(this.#transport, "listTemplates", { query }, options);
   }
 
   /** Changes a template. A change of its text creates a new version, which is reviewed again. */
   edit(id: string, changes: EditTemplate, options?: WriteOptions): Call<Template> {
-    return this.#transport.call("patch_templates_id", { path: { id }, body: changes }, options);
+    return this.#transport.call("updateTemplate", { path: { id }, body: changes }, options);
   }
 
   /** The same as `edit`. */
@@ -39,7 +39,7 @@ export class Templates {
 
   /** Archives a template. It can no longer be sent, and its name becomes free; messages already sent keep their text. */
   archive(id: string, options?: CallOptions): Call<Template> {
-    return this.#transport.call("delete_templates_id", { path: { id } }, options);
+    return this.#transport.call("archiveTemplate", { path: { id } }, options);
   }
 
   /** The same as `archive`. */
@@ -49,6 +49,6 @@ export class Templates {
 
   /** Renders a template with the given variables, or with its examples if none are given. Sends nothing. */
   preview(id: string, preview: PreviewTemplate = {}, options?: WriteOptions): Call<TemplatePreview> {
-    return this.#transport.call("post_templates_id_preview", { path: { id }, body: preview }, options);
+    return this.#transport.call("previewTemplate", { path: { id }, body: preview }, options);
   }
 }

@@ -12,7 +12,7 @@ export class UsageCounts {
   }
 
   /** Retrieves counts of messages by minute, hour or day, and by channel, status and error code. */
-  get(query?: QueryOf<"get_usage">, options?: CallOptions): Call<Usage> {
-    return this.#transport.call("get_usage", { query }, options);
+  get(query?: QueryOf<"getUsage">, options?: CallOptions): Call<Usage> {
+    return this.#transport.call("getUsage", { query }, options);
   }
 }

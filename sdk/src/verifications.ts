@@ -14,26 +14,26 @@ export class Verifications {
 
   /** Creates a verification and sends its code to the recipient. */
   create(verification: NewVerification, options?: WriteOptions): Call<Verification> {
-    return this.#transport.call("post_verifications", { body: verification }, options);
+    return this.#transport.call("sendVerification", { body: verification }, options);
   }
 
   /** Lists verifications, newest first. */
-  list(query?: QueryOf<"get_verifications">, options?: CallOptions): PagesOf<"get_verifications"> {
-    return listPages(this.#transport, "get_verifications", { query }, options);
+  list(query?: QueryOf<"listVerifications">, options?: CallOptions): PagesOf<"listVerifications"> {
+    return listPages(this.#transport, "listVerifications", { query }, options);
   }
 
   /** Retrieves a verification. */
   get(id: string, options?: CallOptions): Call<Verification> {
-    return this.#transport.call("get_verifications_id", { path: { id } }, options);
+    return this.#transport.call("getVerification", { path: { id } }, options);
   }
 
   /** Checks a code. `valid` is true if the code is right. A repetition with the same idempotency key does not count as a second attempt. */
   check(id: string, check: VerificationCheck, options?: WriteOptions): Call<CheckedVerification> {
-    return this.#transport.call("post_verifications_id_check", { path: { id }, body: check }, options);
+    return this.#transport.call("checkVerification", { path: { id }, body: check }, options);
   }
 
   /** Cancels a verification. Its code is no longer accepted. */
   cancel(id: string, options?: WriteOptions): Call<Verification> {
-    return this.#transport.call("post_verifications_id_cancel", { path: { id } }, options);
+    return this.#transport.call("cancelVerification", { path: { id } }, options);
   }
 }

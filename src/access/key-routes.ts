@@ -21,6 +21,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     ...WRITE,
     method: "POST",
     path: "/v1/keys",
+    operationId: "createKey",
     summary: "Create an API key",
     description:
       "Creates an API key for this environment. A credential can grant only scopes that it has itself. The response contains the key, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response for 24 hours. See [Create a key](/docs/access#create-a-key).",
@@ -34,6 +35,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     ...READ,
     method: "GET",
     path: "/v1/keys",
+    operationId: "listKeys",
     summary: "List API keys",
     description:
       "Returns the keys of this environment, newest first, including revoked and expired ones. The keys themselves are not shown. See [Authentication and API keys](/docs/access).",
@@ -47,6 +49,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     ...READ,
     method: "GET",
     path: "/v1/keys/{id}",
+    operationId: "getKey",
     summary: "Retrieve an API key",
     description:
       "Returns the record of a key: its scopes, its expiry and its last use. The key itself is not shown. See [Authentication and API keys](/docs/access).",
@@ -59,6 +62,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     ...WRITE,
     method: "POST",
     path: "/v1/keys/{id}/rotate",
+    operationId: "rotateKey",
     summary: "Rotate an API key",
     description:
       "Creates a new key with the scopes, the name and the expiry of the old one, which stays valid for the overlap. Only this response contains the new key. Send an `Idempotency-Key`, so that a repeated request returns the same key. See [Rotate a key without downtime](/docs/access#rotate-a-key-without-downtime).",
@@ -73,6 +77,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     isIdempotent: false,
     method: "DELETE",
     path: "/v1/keys/{id}",
+    operationId: "revokeKey",
     summary: "Revoke an API key",
     description:
       "Revokes a key: within a second it stops working, together with every access token that was created with it. Its record stays in the list. Revoking it again changes nothing. See [Revoke a key](/docs/access#revoke-a-key).",
@@ -86,6 +91,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     scope: null,
     method: "GET",
     path: "/v1/credential",
+    operationId: "getCredential",
     summary: "Retrieve the current credential",
     description:
       "Returns the API key or access token of this request: its account, environment, scopes, tier and expiry. Use it to check a credential or to show which environment it belongs to. See [Authentication and API keys](/docs/access).",

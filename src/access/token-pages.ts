@@ -61,6 +61,7 @@ export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys
       path: "/v1/oauth/token",
       maxBodyBytes: MAX_FORM_BYTES,
       operation: {
+        operationId: "createAccessToken",
         summary: "Create an access token",
         description:
           "Creates an access token with the OAuth 2 client credentials grant: the id of an API key is the client id, and the key is the client secret. A token is valid for one hour, and stops working when its key is revoked. Use tokens to give a program fewer scopes than the key, or to avoid sending the key with each request. Errors have the form of RFC 6749, with the members of a problem in addition. There is no `Idempotency-Key`: a repeated request creates another token. See [Access tokens](/docs/access#access-tokens).",
@@ -75,6 +76,7 @@ export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys
       method: "GET",
       path: "/.well-known/jwks.json",
       operation: {
+        operationId: "getSigningKeys",
         summary: "Retrieve the signing keys",
         description:
           "Returns the public keys that verify access tokens, so that other services can verify tokens without a request to this one. A key is listed 15 minutes before it signs the first token, and until the last token that it signed has expired. The signature does not show whether the API key of a token has been revoked since. See [Verify tokens in other services](/docs/access#verify-tokens-in-other-services).",

@@ -24,7 +24,7 @@ export type PageResponse = { status: number; contentType: string; body: string |
 
 /** The description of a page that programs call, from which the OpenAPI document is made. A page with a form has clients that authenticate
  *  by HTTP Basic or in the form, and counts toward their quota. A page without one needs no credential. */
-export type PageOperation = Pick<Route, "summary" | "description" | "tag"> & {
+export type PageOperation = Pick<Route, "operationId" | "summary" | "description" | "tag"> & {
   form?: Schema;
   reply: { description: string; schema: Schema };
 };

@@ -59,6 +59,8 @@ export type Route = {
   method: Method;
   /** With `{name}` for parameters, as OpenAPI writes it. */
   path: string;
+  /** The name of the operation in the OpenAPI document and in clients made from it, such as `sendMessage`. */
+  operationId: string;
   summary: string;
   description: string;
   tag: string;

@@ -25,6 +25,7 @@ export const auditRoutes = (db: Database): Route[] => [
   route({
     method: "GET",
     path: "/v1/audit_events",
+    operationId: "listAuditEvents",
     weight: "heavy",
     mayLag: true,
     summary: "List audit events",

@@ -37,6 +37,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
   route({
     method: "POST",
     path: "/v1/batches",
+    operationId: "sendBatch",
     weight: "heavy",
     summary: "Send a batch of messages",
     description:
@@ -62,6 +63,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
   route({
     method: "GET",
     path: "/v1/batches",
+    operationId: "listBatches",
     weight: "heavy",
     mayLag: true,
     summary: "List batches",
@@ -83,6 +85,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
   route({
     method: "GET",
     path: "/v1/batches/{id}",
+    operationId: "getBatch",
     summary: "Retrieve a batch",
     description:
       "Returns a batch with the number of its messages in each status. The event `batch.completed` reports when all its messages have a final status. `GET /v1/messages?batch_id=…` lists the messages. See [Follow a batch](/docs/batches#follow-a-batch).",

@@ -57,6 +57,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     ...WRITE,
     method: "POST",
     path: "/v1/suppressions",
+    operationId: "createSuppression",
     summary: "Suppress a recipient",
     description:
       "Records an opt-out: from now on, no message is sent to the recipient from this sender, or from any sender, on any channel. The response is 201 if the suppression is new or active again, and 200 with the unchanged record if it was already active. `in_flight` is the number of messages that were `sending` and cannot be stopped. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Consent](/docs/consent).",
@@ -76,6 +77,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     ...READ,
     method: "GET",
     path: "/v1/suppressions",
+    operationId: "listSuppressions",
     weight: "heavy",
     summary: "List suppressions",
     description:
@@ -89,6 +91,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     ...WRITE,
     method: "POST",
     path: "/v1/suppressions/import",
+    operationId: "importSuppressions",
     maxBodyBytes: IMPORT_BODY_BYTES,
     weight: "heavy",
     summary: "Import suppressions",
@@ -105,6 +108,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     ...READ,
     method: "GET",
     path: "/v1/suppressions/{id}",
+    operationId: "getSuppression",
     summary: "Retrieve a suppression",
     description:
       "Returns a suppression with its current status and the reason of its last change. See [Manage suppressions](/docs/consent#manage-suppressions).",
@@ -117,6 +121,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     ...READ,
     method: "GET",
     path: "/v1/suppressions/{id}/history",
+    operationId: "listSuppressionHistory",
     weight: "heavy",
     summary: "List the history of a suppression",
     description:
@@ -135,6 +140,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     isIdempotent: false,
     method: "DELETE",
     path: "/v1/suppressions/{id}",
+    operationId: "liftSuppression",
     summary: "Lift a suppression",
     description:
       "Permits messages to the recipient again, unless another suppression applies. The record and its history are kept, and the same record becomes active again after another opt-out. Lifting it again changes nothing. Lift a suppression only if the person has agreed. See [Opt in again](/docs/consent#opt-in-again).",
@@ -169,6 +175,7 @@ export const consentSettingsRoutes = (changer: ConsentSettingsChanger): Route[] 
   route({
     ...TAG,
     method: "GET",
+    operationId: "getConsentSettings",
     scope: "suppressions:read",
     isIdempotent: false,
     summary: "Retrieve the consent settings",
@@ -181,6 +188,7 @@ export const consentSettingsRoutes = (changer: ConsentSettingsChanger): Route[] 
   route({
     ...TAG,
     method: "PATCH",
+    operationId: "updateConsentSettings",
     scope: "suppressions:write",
     isIdempotent: true,
     summary: "Update the consent settings",

@@ -25,6 +25,7 @@ export const queueRoutes = (db: Database, clock: Clock): Route[] => [
   route({
     method: "GET",
     path: "/v1/queue",
+    operationId: "getQueue",
     weight: "heavy",
     summary: "Retrieve the depth of the queue",
     description:

@@ -41,6 +41,7 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
   route({
     ...READ,
     path: "/v1/events",
+    operationId: "listEvents",
     weight: "heavy",
     mayLag: true,
     summary: "List events",
@@ -59,6 +60,7 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
   route({
     ...READ,
     path: "/v1/events/stream",
+    operationId: "streamEvents",
     summary: "Stream events",
     description:
       "Returns events as they happen, as Server-Sent Events: `id` is the id of the event, `event` its type, and `data` the event. Use it if you cannot expose a URL for webhooks. To continue after a lost connection, send the last id that you received as `Last-Event-ID`: the stream then continues without a gap, in the order of the commits. The first frame has an id but no event; lines that begin with a colon keep the connection open. See [Webhooks](/docs/webhooks).",
@@ -81,6 +83,7 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
   route({
     ...READ,
     path: "/v1/events/{id}",
+    operationId: "getEvent",
     summary: "Retrieve an event",
     description:
       "Returns an event as it was delivered. Data that was redacted or erased since then is missing. See [Events](/docs/webhooks#events).",

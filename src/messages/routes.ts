@@ -72,6 +72,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     ...SEND,
     method: "POST",
     path: "/v1/messages",
+    operationId: "sendMessage",
     weight: "send",
     urgency: urgencyOf,
     summary: "Send a message",
@@ -86,6 +87,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     ...SEND,
     method: "POST",
     path: "/v1/messages/validate",
+    operationId: "validateMessage",
     summary: "Validate a message",
     description:
       "Checks a message without sending it. The response contains the final text, its segments and encoding, every character that forces UCS-2, the link and sender that would be used, and all faults. Use it while a person writes a text, or to find out why a message is refused. A message with faults is still a 200 response, with `valid: false`. See [Validate a message](/docs/sending#validate-a-message-without-sending).",
@@ -100,6 +102,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     ...READ,
     method: "GET",
     path: "/v1/messages/{id}",
+    operationId: "getMessage",
     summary: "Retrieve a message",
     description:
       "Returns a message with its current status. To be informed about changes without polling, use [webhooks](/docs/webhooks) or the event stream. See [Message statuses](/docs/states).",
@@ -112,6 +115,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     ...READ,
     method: "GET",
     path: "/v1/messages",
+    operationId: "listMessages",
     weight: "heavy",
     mayLag: true,
     summary: "List messages",
@@ -129,6 +133,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     ...CHANGE,
     method: "PATCH",
     path: "/v1/messages/{id}",
+    operationId: "editMessage",
     summary: "Edit a scheduled message",
     description:
       "Changes the given fields of a message that is `scheduled`; fields that are absent or null stay unchanged. `ttl_seconds` counts from `send_at`. A message that is already queued or sent is refused with `message_not_editable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Edit a scheduled message](/docs/sending#edit-a-scheduled-message).",
@@ -149,6 +154,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     ...CHANGE,
     method: "POST",
     path: "/v1/messages/{id}/cancel",
+    operationId: "cancelMessage",
     summary: "Cancel a message",
     description:
       "Cancels a message that is `scheduled` or `queued`. A message that is `sending` may already have left, and is refused with `message_not_cancelable`. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Cancel a message](/docs/sending#cancel-a-message).",
@@ -160,6 +166,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     ...CHANGE,
     method: "POST",
     path: "/v1/messages/{id}/redact",
+    operationId: "redactMessage",
     summary: "Redact a message",
     description:
       "Removes the text, the template variables and the metadata of a message with a final status, also from its events and from the responses that are stored for idempotency keys. Data that was already sent to webhook endpoints is not affected. Send an `Idempotency-Key`, so that you can repeat the request safely. To remove all data of a person, use `POST /v1/recipients/erase`. See [Redact a message](/docs/sending#redact-a-message).",
@@ -171,6 +178,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     ...READ,
     method: "GET",
     path: "/v1/messages/{id}/events",
+    operationId: "listMessageEvents",
     summary: "List the timeline of a message",
     description:
       "Returns the history of one message, newest first: its events with their causes, the attempts to submit it, and the signals of carriers that changed nothing (`ignored`). Use it to find out why a message has its status. See [Message statuses](/docs/states).",
@@ -188,6 +196,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     ...READ,
     method: "GET",
     path: "/v1/messages/{id}/parts",
+    operationId: "listMessageParts",
     summary: "List the parts of a message",
     description:
       "Returns the transmitted parts of an SMS in order, each with its carrier id and its status. There is one part for a message that was transmitted whole, or that the carrier splits itself. The list is empty before a carrier has accepted the message, for inbound messages, and on channels without parts. See [Parts](/docs/states#parts).",

@@ -25,6 +25,7 @@ export const recipientRoutes = (eraser: RecipientEraser, exporter: RecipientExpo
   route({
     method: "POST",
     path: "/v1/recipients/erase",
+    operationId: "eraseRecipient",
     weight: "heavy",
     summary: "Erase the data of a person",
     description:
@@ -41,6 +42,7 @@ export const recipientRoutes = (eraser: RecipientEraser, exporter: RecipientExpo
   route({
     method: "POST",
     path: "/v1/recipients/export",
+    operationId: "exportRecipient",
     summary: "Export the data of a person",
     description:
       "Returns every record of this environment that contains the person, one JSON object on each line (`application/x-ndjson`): messages with their timelines, suppressions with their history, service windows and verifications. The last line has the object `export_end` and the counts of all others; an export without it is incomplete. The response is not stored for an idempotency key. See [Export](/docs/recipients#export).",

@@ -30,6 +30,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     ...WRITE,
     method: "POST",
     path: "/v1/templates",
+    operationId: "createTemplate",
     summary: "Create a template",
     description:
       "Creates a text with variables and submits it for review, unless `status` is `draft`. A template for sms only is approved at once. A template for whatsapp is reviewed by the carrier; in `test` the simulator reviews it at once, and a name that begins with `simulate_rejected`, `simulate_paused` or `simulate_pending` gets that status. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Templates](/docs/templates).",
@@ -43,6 +44,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     ...READ,
     method: "GET",
     path: "/v1/templates",
+    operationId: "listTemplates",
     weight: "heavy",
     summary: "List templates",
     description:
@@ -65,6 +67,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     ...READ,
     method: "GET",
     path: "/v1/templates/{id}",
+    operationId: "getTemplate",
     summary: "Retrieve a template",
     description:
       "Returns a template by its id or its name, with its current status and version. An archived template can be retrieved only by its id. See [Templates](/docs/templates).",
@@ -77,6 +80,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     ...WRITE,
     method: "PATCH",
     path: "/v1/templates/{id}",
+    operationId: "updateTemplate",
     summary: "Update a template",
     description:
       "Changes the given fields; fields that are absent or null stay unchanged. A change of body, header, footer, buttons or examples creates a new version, which is reviewed again. A draft stays a draft until it is submitted with `status: pending`. Messages keep the version that they used. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Status and versions](/docs/templates#status-and-versions).",
@@ -92,6 +96,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     isIdempotent: false,
     method: "DELETE",
     path: "/v1/templates/{id}",
+    operationId: "archiveTemplate",
     summary: "Archive a template",
     description:
       "Archives a template: it can no longer be sent or changed, and its name becomes free. Its record can still be retrieved by id, and messages that were already sent keep their text. Archiving it again changes nothing. See [Templates](/docs/templates).",
@@ -104,6 +109,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     ...READ,
     method: "POST",
     path: "/v1/templates/{id}/preview",
+    operationId: "previewTemplate",
     summary: "Preview a template",
     description:
       "Returns the text that would be sent, whatever the status of the template. Without `template_variables` the examples of the template are used. Nothing is sent or stored. See [Templates](/docs/templates).",

@@ -36,6 +36,7 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
   route({
     method: "GET",
     path: "/v1/usage",
+    operationId: "getUsage",
     weight: "heavy",
     mayLag: true,
     summary: "Retrieve usage",

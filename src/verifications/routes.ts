@@ -31,6 +31,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     ...WRITE,
     method: "POST",
     path: "/v1/verifications",
+    operationId: "sendVerification",
     summary: "Send a verification code",
     description:
       "Creates a one-time code and sends it to a recipient, on the first channel and, if it is not delivered in time, on the next one. The code is never shown: the record of its message masks it, and only a keyed hash is stored. A new verification replaces the pending one of the same recipient. In `test` the code is always the first digits of 1234567890. Send an `Idempotency-Key`, so that a repeated request sends no second code. See [Verifications](/docs/verifications).",
@@ -62,6 +63,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     ...WRITE,
     method: "POST",
     path: "/v1/verifications/{id}/check",
+    operationId: "checkVerification",
     summary: "Check a verification code",
     description:
       "Compares the code that a person entered with the one that was sent. `valid` is the result. The right code approves the verification, which can happen once; the fifth wrong code ends it with `failed`. A verification that is not pending is refused with `verification_not_pending`. Send an `Idempotency-Key`, so that a repeated request is not counted as another attempt. See [Check a code](/docs/verifications#check-a-code).",
@@ -75,6 +77,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     ...WRITE,
     method: "POST",
     path: "/v1/verifications/{id}/cancel",
+    operationId: "cancelVerification",
     summary: "Cancel a verification",
     description:
       "Ends a pending verification: its code is no longer valid, and no further channel is used. A message that was already submitted may still arrive. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Verifications](/docs/verifications).",
@@ -86,6 +89,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
   route({
     method: "GET",
     path: "/v1/verifications",
+    operationId: "listVerifications",
     weight: "heavy",
     mayLag: true,
     summary: "List verifications",
@@ -109,6 +113,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
   route({
     method: "GET",
     path: "/v1/verifications/{id}",
+    operationId: "getVerification",
     summary: "Retrieve a verification",
     description:
       "Returns a verification with its current status. Use it to show how many attempts are left; a code is checked with `POST /v1/verifications/{id}/check`. See [Verifications](/docs/verifications).",

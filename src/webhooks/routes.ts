@@ -48,6 +48,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...WRITE,
     method: "POST",
     path: "/v1/webhook_endpoints",
+    operationId: "createWebhookEndpoint",
     summary: "Create a webhook endpoint",
     description:
       "Registers a URL that receives events from now on, signed according to Standard Webhooks 1.0. The response contains the secret for verifying signatures, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response, with the secret, for 24 hours. To receive events on your own machine, use [`godwit listen`](/docs/local-webhooks). See [Webhooks](/docs/webhooks).",
@@ -64,6 +65,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...READ,
     method: "GET",
     path: "/v1/webhook_endpoints",
+    operationId: "listWebhookEndpoints",
     weight: "heavy",
     summary: "List webhook endpoints",
     description:
@@ -78,6 +80,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...READ,
     method: "GET",
     path: "/v1/webhook_endpoints/{id}",
+    operationId: "getWebhookEndpoint",
     summary: "Retrieve a webhook endpoint",
     description: "Returns a webhook endpoint with its current status, without its secret. See [Webhooks](/docs/webhooks).",
     params: EndpointParams,
@@ -89,6 +92,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...WRITE,
     method: "PATCH",
     path: "/v1/webhook_endpoints/{id}",
+    operationId: "updateWebhookEndpoint",
     summary: "Update a webhook endpoint",
     description:
       "Changes the given fields; fields that are absent or null stay unchanged. A disabled endpoint receives nothing, and its waiting deliveries are dropped. After you enable it again, `POST /v1/webhook_endpoints/{id}/recover` delivers the events that it missed. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Webhooks](/docs/webhooks).",
@@ -107,6 +111,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     isIdempotent: false,
     method: "DELETE",
     path: "/v1/webhook_endpoints/{id}",
+    operationId: "deleteWebhookEndpoint",
     summary: "Delete a webhook endpoint",
     description:
       "Deletes a webhook endpoint together with the records of its deliveries. It receives no further events. To stop deliveries for a while, update it with `status: disabled` instead. See [Webhooks](/docs/webhooks).",
@@ -122,6 +127,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...WRITE,
     method: "POST",
     path: "/v1/webhook_endpoints/{id}/rotate_secret",
+    operationId: "rotateWebhookEndpointSecret",
     summary: "Rotate the secret of a webhook endpoint",
     description:
       "Creates a new secret. Only this response contains it. For 24 hours, deliveries are signed with both secrets, so that you can change your endpoint without losing an event. Send an `Idempotency-Key`, so that a repeated request returns the same secret. See [Rotate a secret](/docs/webhooks#rotate-a-secret).",
@@ -134,6 +140,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...WRITE,
     method: "POST",
     path: "/v1/webhook_endpoints/{id}/test",
+    operationId: "testWebhookEndpoint",
     summary: "Send a test event",
     description:
       "Sends an event of the type `webhook.test` to this endpoint, whatever types it subscribes to. Use it to check the URL and the verification of signatures. The deliveries of the endpoint show the outcome. Send an `Idempotency-Key`, so that a repeated request sends no second event. See [Webhooks](/docs/webhooks).",
@@ -146,6 +153,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...READ,
     method: "GET",
     path: "/v1/webhook_endpoints/{id}/deliveries",
+    operationId: "listWebhookDeliveries",
     weight: "heavy",
     summary: "List the deliveries of a webhook endpoint",
     description:
@@ -165,6 +173,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...READ,
     method: "GET",
     path: "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}",
+    operationId: "getWebhookDelivery",
     summary: "Retrieve a delivery",
     description:
       "Returns the delivery of one event to this endpoint, with all its attempts and responses. Use it to find out why an event did not arrive. See [Webhooks](/docs/webhooks).",
@@ -183,6 +192,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...WRITE,
     method: "POST",
     path: "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/retry",
+    operationId: "retryWebhookDelivery",
     summary: "Retry a delivery",
     description:
       "Starts another attempt of a delivery now, whatever its status. Use it after you have corrected your endpoint; for many deliveries, use `POST /v1/webhook_endpoints/{id}/recover`. Send an `Idempotency-Key`, so that a repeated request starts no second attempt. See [Webhooks](/docs/webhooks).",
@@ -196,6 +206,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...WRITE,
     method: "POST",
     path: "/v1/webhook_endpoints/{id}/recover",
+    operationId: "recoverWebhookEndpoint",
     weight: "heavy",
     summary: "Recover missed events",
     description:
@@ -210,6 +221,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     ...READ,
     method: "GET",
     path: "/v1/events/{id}/deliveries",
+    operationId: "listEventDeliveries",
     summary: "List the deliveries of an event",
     description:
       "Returns the webhook deliveries of one event, one for each endpoint with at least one attempt, all on one page. Use it to find out whether your endpoints received an event. See [Webhooks](/docs/webhooks).",

@@ -87,7 +87,7 @@ test("the pages with every kind of content are accessible and fit, narrow and wi
 test("the API reference shows operations by group, with samples in three languages, and loads nothing from other hosts", (context) =>
   visits.visit(context, async (visitor) => {
     const { page } = visitor;
-    await page.goto(`${visitor.url}/docs/reference#/messages/post_messages`);
+    await page.goto(`${visitor.url}/docs/reference#/messages/sendMessage`);
     await page.getByText("/v1/messages/{id}/cancel").first().waitFor();
     await visitor.sees("Send a message");
     await page.getByText("curl", { exact: true }).first().click();

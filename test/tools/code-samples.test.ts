@@ -20,7 +20,7 @@ const sourcesIn = (label: string): string[] =>
   OPERATIONS.map(({ operation }) => operation["x-codeSamples"].find((each) => each.label === label)?.source ?? "");
 
 /** The operations that are called without the SDK. */
-const WITHOUT_SDK = new Set(["post_oauth_token", "get_jwks"]);
+const WITHOUT_SDK = new Set(["createAccessToken", "getSigningKeys"]);
 
 function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "godwit-samples-"));

@@ -22,7 +22,7 @@ export function readFilters(query: URLSearchParams): Filters {
 const rangeOf = (filters: Filters): TimeRange => readTimeRange(new URLSearchParams(filters), ANY);
 
 /** The query of the API. An address may contain any value; the service reports an invalid one. */
-export function toQuery(filters: Filters, nowMs: number): QueryOf<"get_audit_events"> {
+export function toQuery(filters: Filters, nowMs: number): QueryOf<"listAuditEvents"> {
   const { range: _, created_after: __, created_before: ___, ...equal } = filters;
   return { ...equal, ...toBounds(rangeOf(filters), nowMs) };
 }

@@ -21,7 +21,7 @@ const REFRESH_MS = 5_000;
 export function BatchesPage(): JSX.Element {
   const api = useApi();
   const status = useAddress().query.get("status") ?? "";
-  const filter = (status === "" ? {} : { status }) as QueryOf<"get_batches">;
+  const filter = (status === "" ? {} : { status }) as QueryOf<"listBatches">;
   const list = useList(`batches ${status}`, (cursor, signal) => api.batches.list(filter, { signal }).page(cursor));
   const isWorking = list.resource.data?.items.some((batch) => batch.status !== "completed") === true;
   useInterval(list.resource.reload, isWorking ? REFRESH_MS : null);

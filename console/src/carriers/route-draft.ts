@@ -1,7 +1,7 @@
 /** The draft of a route: the values of the form, and how they become a request. */
 import type { BodyOf, Link, Route } from "godwit-sdk";
 
-type NewRoute = BodyOf<"post_routes">;
+type NewRoute = BodyOf<"createRoute">;
 
 /** A carrier of the route. `key` identifies its row in the form. */
 export type RouteStep = { key: number; link: string; weight: string };

@@ -7,7 +7,7 @@ import { useApi } from "../session/use-session.ts";
 import { useList, type List, type Listed } from "../ui/pages.tsx";
 import { receives } from "./event-types.ts";
 
-export const STATUSES = ["pending", "succeeded", "failed"] as const satisfies QueryOf<"get_webhook_endpoints_id_deliveries">["status"][];
+export const STATUSES = ["pending", "succeeded", "failed"] as const satisfies QueryOf<"listWebhookDeliveries">["status"][];
 export type DeliveryStatus = (typeof STATUSES)[number];
 
 const PAGE = 25;

@@ -42,7 +42,7 @@ export function toQuery(filters: Filters, nowMs: number): MessageQuery {
   return { ...equal, ...toBounds(rangeOf(filters), nowMs) } as MessageQuery;
 }
 
-export type MessageQuery = Omit<QueryOf<"get_messages">, "limit" | "cursor">;
+export type MessageQuery = Omit<QueryOf<"listMessages">, "limit" | "cursor">;
 
 /** Whether the message matches the query. Messages from events are added to the list without a request. */
 export function matches(message: Message, query: MessageQuery): boolean {

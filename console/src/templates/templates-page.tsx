@@ -23,7 +23,7 @@ export function TemplatesPage(): JSX.Element {
   const filters = Object.fromEntries(FILTERS.flatMap((name) => (query.get(name)?.trim() ? [[name, query.get(name)?.trim()]] : [])));
   const debouncedFilters = useDebounced(JSON.stringify(filters), 300);
   const list = useList(`templates ${debouncedFilters}`, (cursor, signal) =>
-    api.templates.list(JSON.parse(debouncedFilters) as QueryOf<"get_templates">, { signal }).page(cursor),
+    api.templates.list(JSON.parse(debouncedFilters) as QueryOf<"listTemplates">, { signal }).page(cursor),
   );
   useEvents((events) => {
     const changed = new Map(events.flatMap(({ data: { template } }) => (template === undefined ? [] : [[template.id, template]])));

@@ -126,7 +126,7 @@ function Verifications(): JSX.Element {
   const filters = Object.fromEntries(FILTERS.flatMap((name) => (of(name).trim() === "" ? [] : [[name, of(name).trim()]])));
   const key = useDebounced(JSON.stringify(filters), 300);
   const list = useList(`verifications ${key}`, (cursor, signal) =>
-    api.verifications.list(JSON.parse(key) as QueryOf<"get_verifications">, { signal }).page(cursor),
+    api.verifications.list(JSON.parse(key) as QueryOf<"listVerifications">, { signal }).page(cursor),
   );
   return (
     <>
