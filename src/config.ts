@@ -1,19 +1,34 @@
 /** Reads flags, environment variables and the TOML file into one `Config`. No other file reads `process.env`.
  *  All faults are reported together, and the service does not start while there is one. */
-import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { readConsent } from "./consent/consent-defaults.ts";
 import type { ConsentTable } from "./consent/consent-settings.ts";
-import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
-import { LOG_LEVELS, type LogLevel, type LogStyle } from "./model/log.ts";
+import { addressSet, isLoopback, type AddressSet } from "./lib/addresses.ts";
+import type { LogLevel, LogStyle } from "./model/log.ts";
 import { didYouMean } from "./lib/nearest.ts";
-import { readTlsFiles, type TlsFiles } from "./lib/tls-files.ts";
+import type { TlsFiles } from "./lib/tls-files.ts";
 import { readTomlFile } from "./lib/toml-file.ts";
 import { withCarrierFiles } from "./links/carrier-files.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
-import { findAddressFault } from "./database/database-address.ts";
 import { secretReader } from "./lib/secret-files.ts";
-import { REMOVED_VARIABLES, ROLES, SETTINGS, type Role, type Setting } from "./settings.ts";
+import { REMOVED_VARIABLES, SETTINGS, type Role, type Setting } from "./settings.ts";
+import {
+  type SettingValue,
+  readWorkers,
+  readDrain,
+  readNumber,
+  readLogStyle,
+  readLogLevel,
+  readShare,
+  readMigrate,
+  readRoles,
+  readCidrs,
+  readPlaintext,
+  readDatabaseUrl,
+  readTls,
+  secretKeyFrom,
+  firstLine,
+} from "./setting-values.ts";
 import { readTracing, type TracingSettings } from "./tracing/settings.ts";
 
 export type Config = {
@@ -149,8 +164,8 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     metricsAllow: addressSet(readCidrs(read("metricsAllow"), faults)),
     maxConnections: readNumber(read("maxConnections"), CONNECTIONS, faults),
     maxConnectionsPerPeer: readNumber(read("maxConnectionsPerPeer"), CONNECTIONS, faults),
-    secretKey: readSecretKey(secretKey, faults),
-    previousSecretKey: readSecretKey(read("previousSecretKey"), faults),
+    secretKey: secretKeyFrom(secretKey, faults),
+    previousSecretKey: secretKeyFrom(read("previousSecretKey"), faults),
     webhookAddresses: {
       allow: addressSet(readCidrs(read("webhookAllow"), faults)),
       deny: addressSet(readCidrs(read("webhookDeny"), faults)),
@@ -190,30 +205,6 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
 }
 
 const CONNECTIONS = { least: 1, most: 1_000_000, what: "a number of connections" };
-const MAX_WORKERS = 32;
-// The embedded PostgreSQL has connections for them and their supervisor.
-const MAX_EMBEDDED_WORKERS = 9;
-const MAX_AUTO_WORKERS = 4;
-
-// If the system can give each process a socket of its own for one port.
-const CAN_SHARE_PORT = process.platform === "linux" || process.platform === "freebsd";
-
-/** One processor is left for PostgreSQL. */
-function readWorkers(value: SettingValue, isEmbedded: boolean, faults: string[]): number {
-  if (value.text === "auto" && !CAN_SHARE_PORT) return 1;
-  if (value.text === "auto") return Math.min(MAX_AUTO_WORKERS, Math.max(1, availableParallelism() - 1));
-  const most = CAN_SHARE_PORT ? (isEmbedded ? MAX_EMBEDDED_WORKERS : MAX_WORKERS) : 1;
-  return readNumber(value, { least: 1, most, what: "auto or a number of processes" }, faults);
-}
-
-// The Caddyfile of the package and the documented HAProxy check every one or two seconds, and act on the first or third failure.
-const DEFAULT_DRAIN_SECONDS = 5;
-
-/** Without a load balancer a drain is only a slower stop. */
-function readDrain(value: SettingValue, isDirect: boolean, faults: string[]): number {
-  if (value.text === undefined) return isDirect ? 0 : DEFAULT_DRAIN_SECONDS * 1_000;
-  return readNumber(value, { least: 0, most: 300, what: "a number of seconds" }, faults) * 1_000;
-}
 
 const clearTextRefusal = (host: string): string =>
   `GODWIT_HOST: ${host} is not a loopback address, and messages would travel in clear text; set GODWIT_TLS_CERT and GODWIT_TLS_KEY, ` +
@@ -257,99 +248,3 @@ function readFile(path: string | undefined, faults: string[]): ConfigFile {
 
 /** The nearest name, or all of them if none is near. */
 const suggestion = (key: string, known: readonly string[]): string => didYouMean(key, known) || `; known are ${known.join(", ")}`;
-
-/** The text of a setting, and its source for error messages: a flag, a variable or the file. */
-type SettingValue = { text: string | undefined; from: string };
-
-function readNumber(
-  { text, from }: SettingValue,
-  { least, most, what }: { least: number; most: number; what: string },
-  faults: string[],
-): number {
-  const value = text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  faults.push(`${from}: must be ${what} from ${least} to ${most}, not "${text}"`);
-  return least;
-}
-
-function readLogStyle({ text, from }: SettingValue, faults: string[]): LogStyle {
-  if (text === undefined) return process.stdout.isTTY ? "pretty" : "json";
-  if (text === "json" || text === "pretty" || text === "silent") return text;
-  faults.push(`${from}: must be json, pretty or silent, not "${text}"`);
-  return "json";
-}
-
-function readLogLevel({ text, from }: SettingValue, faults: string[]): LogLevel {
-  const level = LOG_LEVELS.find((each) => each === text);
-  if (level === undefined) faults.push(`${from}: must be one of ${LOG_LEVELS.join(", ")}, not "${text}"`);
-  return level ?? "info";
-}
-
-function readShare({ text = "", from }: SettingValue, faults: string[]): number {
-  const share = /^\d(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
-  if (share >= 0 && share <= 1) return share;
-  faults.push(`${from}: must be a share from 0 to 1, not "${text}"`);
-  return 1;
-}
-
-function readMigrate({ text, from }: SettingValue, faults: string[]): boolean {
-  if (text !== "auto" && text !== "off") faults.push(`${from}: must be auto or off, not "${text}"`);
-  return text !== "off";
-}
-
-function readRoles({ text, from }: SettingValue, faults: string[]): ReadonlySet<Role> {
-  const words = (text ?? "").split(",").map((word) => word.trim());
-  const isRole = (word: string): word is Role => (ROLES as readonly string[]).includes(word);
-  for (const word of words) if (!isRole(word)) faults.push(`${from}: "${word}" is not a role; known are ${ROLES.join(", ")}`);
-  return new Set(words.filter(isRole));
-}
-
-function readCidrs({ text, from }: SettingValue, faults: string[]): CidrBlock[] {
-  const blocks: CidrBlock[] = [];
-  for (const item of (text ?? "").split(",").map((part) => part.trim())) {
-    if (item === "") continue;
-    const block = parseCidr(item);
-    if (block === undefined) faults.push(`${from}: "${item}" is not an address or CIDR such as 10.0.0.0/8`);
-    else blocks.push(block);
-  }
-  return blocks;
-}
-
-function readPlaintext({ text, from }: SettingValue, faults: string[]): boolean {
-  if (text !== undefined && text !== "allow") faults.push(`${from}: must be allow or not set, not "${text}"`);
-  return text === "allow";
-}
-
-function readDatabaseUrl({ text, from }: SettingValue, isPlaintextAllowed: boolean, faults: string[]): string | undefined {
-  const fault = text === undefined ? undefined : findAddressFault({ url: text, isPlaintextAllowed });
-  if (fault !== undefined) faults.push(`${from}: ${fault}`);
-  return text;
-}
-
-function readTls(certPath: string | undefined, keyPath: string | undefined, faults: string[]): TlsFiles | undefined {
-  if (certPath === undefined && keyPath === undefined) return undefined;
-  if (certPath === undefined) faults.push("GODWIT_TLS_CERT: is needed with GODWIT_TLS_KEY");
-  else if (keyPath === undefined) faults.push("GODWIT_TLS_KEY: is needed with GODWIT_TLS_CERT");
-  else {
-    const files = { certPath, keyPath };
-    try {
-      readTlsFiles(files);
-      return files;
-    } catch (error) {
-      faults.push(`GODWIT_TLS_CERT, GODWIT_TLS_KEY: ${firstLine(error)}`);
-    }
-  }
-  return undefined;
-}
-
-const SECRET_KEY_BYTES = 32;
-
-function readSecretKey({ text, from }: SettingValue, faults: string[]): Buffer | undefined {
-  if (text === undefined) return undefined;
-  const key = Buffer.from(text, "base64");
-  if (/^[A-Za-z0-9+/_-]+=*$/.test(text) && key.length === SECRET_KEY_BYTES) return key;
-  faults.push(`${from}: must be ${SECRET_KEY_BYTES} bytes in base64; create one with: openssl rand -base64 32`);
-  return undefined;
-}
-
-const firstLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";

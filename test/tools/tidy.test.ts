@@ -27,6 +27,7 @@ const RANKS: Readonly<Record<string, number>> = {
   templates: 6,
   consent: 6,
   "config.ts": 7,
+  "setting-values.ts": 5,
   "settings.ts": 4,
   events: 5,
   usage: 5,
