@@ -45,11 +45,12 @@ export async function readRights(db: Queryable): Promise<Rights> {
 
 /** Gives a role the rights of a node, also to what later migrations of this owner create. */
 export async function grantTo(db: Database, role: string): Promise<void> {
-  const [found] = await db.rows<{ owner: string; exists: boolean; may_grant: boolean; has_all: boolean }>(sql`
+  const [found] = await db.rows<{ owner: string; exists: boolean; may_grant: boolean; has_all: boolean; may_create: boolean }>(sql`
     select pg_get_userbyid(relowner) as owner,
            node.oid is not null as exists,
            pg_has_role(relowner, 'usage') as may_grant,
-           coalesce(pg_has_role(node.oid, relowner, 'member'), false) as has_all
+           coalesce(pg_has_role(node.oid, relowner, 'member'), false) as has_all,
+           coalesce(has_schema_privilege(node.oid, 'public', 'create'), false) as may_create
       from pg_class
       left join pg_roles node on node.rolname = ${role}
      where pg_class.oid = to_regclass('schema_migrations')`);
@@ -58,6 +59,11 @@ export async function grantTo(db: Database, role: string): Promise<void> {
   if (!found.may_grant)
     throw new StartupError(`only the owner of the schema can grant rights: run godwit migrate as the role ${found.owner}`);
   if (found.has_all) throw new StartupError(`the role ${role} has all rights of the owner ${found.owner} anyway: name another one`);
+  // Functions of such a role can be called by others, such as by a person who repairs something as the owner.
+  if (found.may_create)
+    throw new StartupError(
+      `the role ${role} may create objects in the schema public: revoke that first, such as by "revoke create on schema public from public"`,
+    );
   const statements = await db.rows<{ text: string }>(sql`
     with owned as (
       select pg_get_userbyid(relowner) as name, relowner as id

@@ -150,6 +150,22 @@ describe("a node whose role owns nothing", () => {
     await session.query("select drop_week('2024-01-08')");
     assert.deepEqual(await schemas(), ["temporary"]);
   });
+
+  test("cannot have functions and operators of the schema called by the functions, where anybody may create them", async () => {
+    const fail = "begin raise exception 'called'; end";
+    const MINE = {
+      "function public.to_char(date, text)": "text",
+      "function public.format(text, uuid, uuid)": "text",
+      "function public.unnest(text[])": "setof text",
+      "function public.differs(numeric, integer)": "boolean",
+    };
+    for (const [name, type] of Object.entries(MINE)) await owner.script(`create ${name} returns ${type} language plpgsql as $$${fail}$$`);
+    await owner.script("create operator public.<> (leftarg = numeric, rightarg = integer, function = public.differs)");
+    await node.script("select create_week('messages', '2024-01-15', 0)");
+    await node.script("select drop_week('2024-01-15')");
+    await owner.script("drop operator public.<> (numeric, integer)");
+    for (const name of Object.keys(MINE)) await owner.script(`drop ${name}`);
+  });
 });
 
 describe("migrations", () => {
@@ -196,6 +212,9 @@ describe("godwit migrate --grant-to", () => {
     );
     assert.match(await as(urls.owner, "nobody_here"), /^godwit: there is no database role nobody_here: create it first/);
     assert.match(await as(urls.owner, OWNER), /has all rights of the owner/);
+    await owner.script("grant create on schema public to public");
+    assert.match(await as(urls.owner, NODE), /may create objects in the schema public: revoke that first/);
+    await owner.script("revoke create on schema public from public");
   });
 });
 

@@ -146,7 +146,11 @@ describe("the chart", () => {
   });
 
   test("accepts every setting that is neither a secret nor set by the chart, and no other", () => {
-    const MANAGED = "GODWIT_PORT GODWIT_DATA_DIR DATABASE_URL GODWIT_MIGRATE GODWIT_TLS_CERT GODWIT_TLS_KEY GODWIT_CONFIG".split(" ");
+    // A node has no database of its own to archive, and the URL of a standby is a secret.
+    const MANAGED =
+      "GODWIT_PORT GODWIT_DATA_DIR GODWIT_ARCHIVE GODWIT_ARCHIVE_DAYS DATABASE_URL GODWIT_READ_URL GODWIT_MIGRATE GODWIT_TLS_CERT GODWIT_TLS_KEY GODWIT_CONFIG".split(
+        " ",
+      );
     const { properties } = JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8")) as {
       properties: { settings: { properties: object } };
     };
