@@ -8,6 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { findSbomFaults, type LockFile, type Sbom } from "../../scripts/sbom.ts";
 import { VERSION } from "../../src/version.ts";
 import { missingProgram, findPython } from "../support/debian-package.ts";
+import { findKubernetesTools } from "../support/kubernetes-tools.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const NEXT = "9.8.7";
@@ -25,9 +26,9 @@ describe("a release", { skip: missing ?? false, timeout: 1_200_000 }, () => {
   const path = (...names: string[]): string => join(checkout, ...names);
   const read = (...names: string[]): string => readFileSync(path(...names), "utf8");
 
-  /** With its own git identity, and without the variables that npm sets for its scripts. */
+  /** With its own git identity, and without the variables that npm sets for its scripts, or a workflow for its steps. */
   const env: NodeJS.ProcessEnv = {
-    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|GIT_)/i.test(name))),
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|GIT_|GITHUB_)/i.test(name))),
     GIT_AUTHOR_NAME: "tester",
     GIT_AUTHOR_EMAIL: "tester@example.com",
     GIT_COMMITTER_NAME: "tester",
@@ -146,23 +147,89 @@ describe("a release", { skip: missing ?? false, timeout: 1_200_000 }, () => {
     }
 
     const files = [
+      "RELEASE-NOTES.md",
       "SHA256SUMS",
       "SHA256SUMS.sig",
       `godwit-${NEXT}-py3-none-any.whl`,
       `godwit-${NEXT}.cdx.json`,
+      `godwit-${NEXT}.openapi.json`,
       `godwit-${NEXT}.tar.gz`,
       `godwit-${NEXT}.tgz`,
+      `godwit-chart-${NEXT}.tgz`,
+      `godwit-image-context-${NEXT}.tar.gz`,
       `godwit-sdk-${NEXT}.tgz`,
     ];
     assert.deepEqual(readdirSync(path("release")).toSorted(), files);
     const sums = spawnSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: path("release"), encoding: "utf8" });
     if (sums.error === undefined) assert.equal(sums.status, 0, sums.stdout + sums.stderr);
-    assert.equal(read("release", "SHA256SUMS").trim().split("\n").length, 5);
+    assert.equal(read("release", "SHA256SUMS").trim().split("\n").length, files.length - 2);
+    assert.equal(read("release", "RELEASE-NOTES.md"), "- A thing.\n");
+    assert.equal(read("release", `godwit-${NEXT}.openapi.json`), read("docs", "openapi.json"));
     const sbom = JSON.parse(read("release", `godwit-${NEXT}.cdx.json`)) as Sbom;
     assert.deepEqual([sbom.bomFormat, sbom.metadata.component.version], ["CycloneDX", NEXT]);
     assert.deepEqual(findSbomFaults(sbom, JSON.parse(read("package-lock.json")) as LockFile), []);
     for (const step of [`git push origin main v${NEXT}`, `npm publish release/godwit-${NEXT}.tgz`]) assert.ok(stdout.includes(step), step);
     assert.match(release(NEXT).stderr, /there is a tag v9\.8\.7 already/);
+  });
+
+  /** The names of the files in an archive, without folders. */
+  const list = (archive: string): string[] => {
+    const { status, stdout, stderr } = spawnSync("tar", ["--list", "--file", path("release", archive)], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    return stdout.trim().split("\n");
+  };
+
+  test("has an archive with what the image is built from, without tests and built files", () => {
+    const names = list(`godwit-image-context-${NEXT}.tar.gz`);
+    const admitted = Array.from(read(".dockerignore").matchAll(/^!(.+)$/gm), ([, name = ""]) => name);
+    assert.ok(admitted.length > 10);
+    for (const each of ["Dockerfile", "src/main.ts", "console/scripts/build.ts", ...admitted])
+      assert.ok(
+        names.some((name) => name === each || name.startsWith(`${each}/`)),
+        each,
+      );
+    assert.deepEqual(
+      names.filter((name) => /\.test\.ts$|^(console|site)\/dist\/|^(test|release|node_modules)\//.test(name)),
+      [],
+    );
+  });
+
+  test("has a chart that Helm renders with the image of the release", (context) => {
+    const tools = findKubernetesTools();
+    if ("missing" in tools) return context.skip(tools.missing);
+    const chart = path("release", `godwit-chart-${NEXT}.tgz`);
+    const shown = spawnSync(tools.helm, ["show", "chart", chart], { encoding: "utf8" });
+    assert.match(shown.stdout, /^version: 9\.8\.7$/m, shown.stderr);
+    const { stdout, stderr } = spawnSync(tools.helm, ["template", "godwit", chart], { encoding: "utf8" });
+    assert.match(stdout, /image: "?godwit:9\.8\.7"?$/m, stderr);
+  });
+
+  test("is packed again from its tag, for a workflow, with the same packages and no signature", () => {
+    const sums = (): string[] =>
+      read("release", "SHA256SUMS")
+        .trim()
+        .split("\n")
+        // setuptools writes the time of the build into the source archive.
+        .filter((line) => !line.endsWith(`  godwit-${NEXT}.tar.gz`));
+    const signed = sums();
+    const kept = join(keys, "kept");
+    cpSync(path("release"), kept, { recursive: true });
+    rmSync(path("release"), { recursive: true });
+    const { status, stderr } = release(NEXT, "--pack-only");
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(sums(), signed);
+    assert.equal(existsSync(path("release", "SHA256SUMS.sig")), false);
+    rmSync(path("release"), { recursive: true });
+    cpSync(kept, path("release"), { recursive: true });
+  });
+
+  test("is not packed again from another commit, and in a workflow only if the packages name its repository", () => {
+    assert.match(release("9.8.6", "--pack-only").stderr, /HEAD has no tag v9\.8\.6\n.*package\.json has the version 9\.8\.7, not 9\.8\.6/s);
+    env["GITHUB_REPOSITORY"] = "example/godwit";
+    const { stderr } = release(NEXT, "--pack-only");
+    delete env["GITHUB_REPOSITORY"];
+    for (const file of ["package.json", "sdk/package.json"])
+      assert.ok(stderr.includes(`- ${file}: repository.url must be git+https://github.com/example/godwit.git`), stderr);
   });
 
   test("has a wheel that Python can import", (context) => {
