@@ -66,7 +66,12 @@ function faultsOf(path: string): string[] {
 }
 
 const paths = globSync(
-  [`${FOLDERS}/**/*.{ts,tsx,sql,py,css,md}`, "docs/*.md", "docs/internals/*.md", "{README,ARCHITECTURE,CONTRIBUTING,SECURITY}.md"],
+  [
+    `${FOLDERS}/**/*.{ts,tsx,sql,py,css,md}`,
+    "docs/*.md",
+    "docs/internals/*.md",
+    "{README,ARCHITECTURE,CONTRIBUTING,SECURITY,CODE_OF_CONDUCT}.md",
+  ],
   {
     cwd: ROOT,
   },

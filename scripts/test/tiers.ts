@@ -54,6 +54,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "release",
       "supply-chain",
       "test-runner",
+      "workflows",
     ],
   },
   firefox: { pattern: "test/firefox/*.test.ts", first: [] },

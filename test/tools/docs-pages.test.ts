@@ -140,7 +140,8 @@ describe("the documentation", () => {
   });
 
   test("has valid links in the repository", () => {
-    for (const page of [...pages(), "docs/internals/providers.md", "sdk/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]) {
+    const others = ["docs/internals/providers.md", "docs/internals/publishing.md", "sdk/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+    for (const page of [...pages(), ...others]) {
       const text = readFileSync(join(ROOT, page), "utf8");
       for (const [, href = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
         if (/^https?:/.test(href)) continue;
@@ -171,6 +172,7 @@ describe("the documentation", () => {
       "docs/internals/contract-notes.md",
       "docs/internals/words.md",
       "docs/internals/providers.md",
+      "docs/internals/publishing.md",
     ]) {
       const text = readFileSync(join(ROOT, page), "utf8");
       for (const [, name = ""] of text.matchAll(/`([\w./-]+\.tsx?)`/g))
