@@ -33,14 +33,17 @@ class Options(unittest.TestCase):
         self.assert_refused("^api_key is empty", api_key="")
         self.assert_refused("^api_key contains a space, a line break", api_key="gw_test_secret\n")
         self.assert_refused("^the environment variable GODWIT_KEY contains", {"GODWIT_KEY": "gw_test_secret\n"})
+        for key in ("secret", "key_01k9zs3v8mf4tb2xg1qj6n0d5c", "gw_prod_secret", "gw_test_", "sk_live_secret"):
+            self.assert_refused("^api_key is not an API key, which begins with gw_test_ or gw_live_", api_key=key)
+        self.assert_refused("^the environment variable GODWIT_KEY is not an API key", {"GODWIT_KEY": "secret"})
         self.assert_refused("only one of the options api_key and access_token", api_key="a", access_token="b")
-        self.assert_refused("^base_url must be .*http://127.0.0.1:8080.*'localhost:8080'", api_key="a", base_url="localhost:8080")
-        self.assert_refused("^base_url must be an http or https URL", api_key="a", base_url="")
-        self.assert_refused("^the environment variable GODWIT_URL must be .*'godwit'", {"GODWIT_URL": "godwit"}, api_key="a")
-        self.assert_refused("^base_url must be an http or https URL", api_key="a", base_url="ftp://user:secret@localhost")
-        self.assert_refused("^base_url must be a URL without a user", api_key="a", base_url="http://user:secret@localhost")
-        self.assert_refused("^timeout must be a number from", api_key="a", timeout=float("inf"))
-        self.assert_refused("^max_retries must be a number from 0 to 100", api_key="a", max_retries=-1)
+        self.assert_refused("^base_url must be .*http://127.0.0.1:8080.*'localhost:8080'", api_key="gw_test_a", base_url="localhost:8080")
+        self.assert_refused("^base_url must be an http or https URL", api_key="gw_test_a", base_url="")
+        self.assert_refused("^the environment variable GODWIT_URL must be .*'godwit'", {"GODWIT_URL": "godwit"}, api_key="gw_test_a")
+        self.assert_refused("^base_url must be an http or https URL", api_key="gw_test_a", base_url="ftp://user:secret@localhost")
+        self.assert_refused("^base_url must be a URL without a user", api_key="gw_test_a", base_url="http://user:secret@localhost")
+        self.assert_refused("^timeout must be a number from", api_key="gw_test_a", timeout=float("inf"))
+        self.assert_refused("^max_retries must be a number from 0 to 100", api_key="gw_test_a", max_retries=-1)
 
     def test_the_environment_is_read(self) -> None:
         with mock.patch.dict(os.environ, {"GODWIT_KEY": KEY, "GODWIT_URL": f"{URL}/"}), Godwit() as godwit:

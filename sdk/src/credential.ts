@@ -39,6 +39,7 @@ export function toCredential(options: CredentialOptions, fetchToken: FetchToken)
   const [name, value] = given[0] ?? ["the environment variable GODWIT_KEY", readVariable("GODWIT_KEY")];
   if (value === undefined) throw new TypeError(missingCredential());
   const token = checkToken(name, value);
+  if (name !== "accessToken") checkKeyForm(name, token);
   return async () => token;
 }
 
@@ -58,6 +59,13 @@ function checkToken(name: string, token: unknown): string {
         ? "contains a space, a line break or a character outside ASCII"
         : "is not a string";
   throw new TypeError(`${name} ${fault}: it must be a credential, such as "gw_test_…"`);
+}
+
+/** Refuses a text that no service can have created as an API key, such as the id of a key, or a key of another product. The rest of a key is not
+ *  checked: a later version of the service may create longer keys. */
+function checkKeyForm(name: string, key: string): void {
+  if (!/^gw_(?:test|live)_\w+$/.test(key))
+    throw new TypeError(`${name} is not an API key, which begins with gw_test_ or gw_live_; an access token is passed as accessToken`);
 }
 
 /** Shares one token among all calls. Calls that wait for a new token share one token request. */

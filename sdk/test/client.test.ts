@@ -232,8 +232,8 @@ describe("a refusal", () => {
 
 describe("invalid options are refused immediately", () => {
   for (const [what, options] of [
-    ["an infinite timeout", { apiKey: "a", baseUrl: "http://localhost", timeoutMs: Infinity }],
-    ["a number of retries that is not a number", { apiKey: "a", baseUrl: "http://localhost", maxRetries: Number.NaN }],
+    ["an infinite timeout", { apiKey: "gw_test_a", baseUrl: "http://localhost", timeoutMs: Infinity }],
+    ["a number of retries that is not a number", { apiKey: "gw_test_a", baseUrl: "http://localhost", maxRetries: Number.NaN }],
   ] as const satisfies readonly (readonly [string, GodwitOptions])[]) {
     test(what, () => assert.throws(() => new Godwit(options), TypeError));
   }

@@ -54,6 +54,20 @@ describe("an error of the constructor names the option or variable, with an exam
     ["an empty key", { apiKey: "" }, {}, /^apiKey is empty.*"gw_test_…"/],
     ["a key with a line break", { apiKey: `${key}\n` }, {}, /^apiKey contains a space, a line break/],
     ["a variable with a line break", undefined, { GODWIT_KEY: `${key}\n` }, /^the environment variable GODWIT_KEY contains/],
+    [
+      "an id of a key",
+      { apiKey: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" },
+      {},
+      /^apiKey is not an API key, which begins with gw_test_ or gw_live_/,
+    ],
+    ["a key of another product", { apiKey: "sk_live_secret" }, {}, /^apiKey is not an API key/],
+    ["the beginning of a key", { apiKey: "gw_test_" }, {}, /^apiKey is not an API key/],
+    [
+      "a variable with an access token",
+      undefined,
+      { GODWIT_KEY: "eyJ.secret" },
+      /^the environment variable GODWIT_KEY is not .*accessToken$/,
+    ],
     ["two credentials", { apiKey: "a", accessToken: "b" }, {}, /only one of the options apiKey and accessToken/],
     [
       "a URL without a scheme",

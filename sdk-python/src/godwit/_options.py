@@ -118,14 +118,25 @@ def parse_credential(
         return client_credentials
     if callable(access_token):
         return access_token
-    for name, value in given.items():
-        return check_token(name, value)
+    if access_token is not None:
+        return check_token("access_token", access_token)
+    if api_key is not None:
+        return check_key("api_key", api_key)
     variable = os.environ.get("GODWIT_KEY")
     if not variable:
         raise ValueError(
             "there is no API key: set the environment variable GODWIT_KEY, or pass api_key, such as Godwit(api_key=\"gw_test_…\")"
         )
-    return check_token("the environment variable GODWIT_KEY", variable)
+    return check_key("the environment variable GODWIT_KEY", variable)
+
+
+def check_key(name: str, key: object) -> str:
+    """Refuses a text that no service can have created as an API key, such as the id of a key, or a key of another product. The rest of a key
+    is not checked: a later version of the service may create longer keys."""
+    text = check_token(name, key)
+    if not re.fullmatch(r"gw_(?:test|live)_\w+", text):
+        raise ValueError(f"{name} is not an API key, which begins with gw_test_ or gw_live_; an access token is passed as access_token")
+    return text
 
 
 def check_token(name: str, token: object) -> str:
