@@ -165,6 +165,8 @@ export function failureReason({ name, message, cause }: Error): string {
     return "the certificate is not from a known authority: set NODE_EXTRA_CA_CERTS to the file of the certificate, or of its authority";
   if (code === "CERT_HAS_EXPIRED") return "the certificate of the service has expired";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "the certificate is for another name: use the name of the certificate in the URL";
+  // A name with several addresses, such as localhost: the error has no message, and each address has an error of its own.
+  if (reason === "" && cause instanceof AggregateError) return (cause.errors as Error[]).map((each) => each.message).join(", ");
   return reason || code;
 }
 

@@ -20,3 +20,12 @@ test("a refused connection asks whether the service is running", () => {
     "connect ECONNREFUSED 127.0.0.1:8080: is the service running? godwit serve starts it",
   );
 });
+
+test("a refused connection names every address of the host", () => {
+  const refused = ["::1:8080", "127.0.0.1:8080"].map((address) => new Error(`connect ECONNREFUSED ${address}`));
+  const cause = Object.assign(new AggregateError(refused, ""), { code: "ECONNREFUSED" });
+  assert.equal(
+    serviceFailure(new TypeError("fetch failed", { cause })),
+    "connect ECONNREFUSED ::1:8080, connect ECONNREFUSED 127.0.0.1:8080: is the service running? godwit serve starts it",
+  );
+});

@@ -1,6 +1,6 @@
 /** docs/cli.md and the help match the commands. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { readPage } from "../../scripts/cli-page.ts";
@@ -60,6 +60,25 @@ test("every example is valid for its command", () => {
       assert.doesNotThrow(() => parseInput(command, rest), line);
     }
   }
+});
+
+test("the pages and the texts of the program name only commands and verbs that exist", () => {
+  const verbs = new Map(commands.map(([name, { usage }]) => [name, usage.flatMap((form) => formWords(form)[0]?.split("|") ?? [""])]));
+  const isVerb = (name: string, word: string): boolean => (verbs.get(name) ?? []).some((each) => each === word || /^$|[A-Z]/.test(each));
+  const faults = globSync(["{README,SECURITY}.md", "docs/*.md", "src/**/*.ts"], { cwd: root }).flatMap((path) => {
+    // A code span and a line of a shell begin with the program. Other texts may also contain the name of the product.
+    const isPage = path.endsWith(".md");
+    const pattern = isPage ? /(?:^(?:npx )?|`)godwit ([a-z-]+)(?: ([a-z][a-z-]*))?/gm : /\bgodwit ([a-z-]+)(?: ([a-z][a-z-]*))?/g;
+    return Array.from(
+      page(path)
+        .replaceAll(/\/\*\*.*?\*\//gs, "")
+        .matchAll(pattern),
+    ).flatMap(([text, name = "", word]) => {
+      if (!verbs.has(name)) return isPage && text.includes("`") ? [`${path}: ${text}: there is no command ${name}`] : [];
+      return word === undefined || isVerb(name, word) ? [] : [`${path}: ${text}: ${name} has no verb ${word}`];
+    });
+  });
+  assert.deepEqual(faults, []);
 });
 
 test("the help of a command has its forms, its flags, its examples and its exit codes", () => {
