@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
-const FOLDERS = "{src,test,scripts,bench,chaos,fuzz,sdk,sdk-python,console,site}";
+const FOLDERS = "{src,test,scripts,bench,chaos,fuzz,sdk,sdk-python,console,site,examples}";
 const CODE = /\.(?:tsx?|sql)$/;
 
 // These name the words that they replace, or quote other programs, or may not be changed any more.

@@ -19,6 +19,16 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
     ],
   },
   {
+    group: "Guides",
+    pages: [
+      page("guide-login-codes", "Log in with a code", "A server with Hono that verifies phone numbers"),
+      page("guide-order-updates", "Order updates", "A server with Express that sends one text for each order, and shows its delivery"),
+      page("guide-two-way-support", "Support inbox", "A server with Flask that receives messages and answers them"),
+      page("guide-campaign", "Campaign with consent", "A program that sends batches and respects STOP"),
+      page("migrate-from-twilio", "Move from Twilio", "Fields, statuses and webhooks side by side"),
+    ],
+  },
+  {
     group: "Send",
     pages: [
       page("sending", "Send a message", "Request fields, scheduling, reading, canceling and editing"),
@@ -56,7 +66,6 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("whatsapp", "WhatsApp", "From an app at Meta to the first message"),
       page("twilio", "Twilio", "Links to Twilio and to carriers with a compatible API"),
       page("carriers", "HTTP carriers", "13 included carriers, and how to define another one"),
-      page("migrate-from-twilio", "Move from Twilio", "Fields, statuses and webhooks side by side"),
     ],
   },
   {

@@ -45,6 +45,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "code-samples",
       "docs-samples",
       "docs-webhooks",
+      "examples",
       "helm-chart",
       "package",
       "packaging",

@@ -207,7 +207,7 @@ describe("the documentation", () => {
   test("shows the groups of tasks in their order", () => {
     assert.deepEqual(
       CONTENTS.map(({ group }) => group),
-      ["Get started", "Send", "Receive", "Webhooks", "Go live", "Operate", "Reference"],
+      ["Get started", "Guides", "Send", "Receive", "Webhooks", "Go live", "Operate", "Reference"],
     );
   });
 });
