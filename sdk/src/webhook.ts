@@ -47,8 +47,7 @@ export async function verifyWebhook(
   if (!id || !timestamp || !signatures)
     throw new WebhookError("missing_headers", "the headers webhook-id, webhook-timestamp and webhook-signature are required");
   checkTime(timestamp, toleranceSeconds);
-  const body =
-    typeof payload === "string" ? new TextEncoder().encode(payload) : payload instanceof ArrayBuffer ? new Uint8Array(payload) : payload;
+  const body = bytesOf(payload);
   if (!(await isSigned(concatenate(`${id}.${timestamp}.`, body), parseSignatures(signatures), keys)))
     throw new WebhookError("no_matching_signature", "no signature matches one of these secrets");
   return parseEvent(body);
@@ -60,6 +59,14 @@ export class Webhooks {
   verify(...input: Parameters<typeof verifyWebhook>): Promise<Event> {
     return verifyWebhook(...input);
   }
+}
+
+/** Frameworks give the parsed body, or none, to a receiver that does not ask for the bytes. Their types permit to pass it on. */
+function bytesOf(payload: unknown): Uint8Array {
+  if (typeof payload === "string") return new TextEncoder().encode(payload);
+  if (payload instanceof ArrayBuffer) return new Uint8Array(payload);
+  if (ArrayBuffer.isView(payload)) return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
+  throw new TypeError("the payload of a webhook is its raw body, as text or bytes; in Express, use express.raw() for this route");
 }
 
 function checkTime(text: string, toleranceSeconds: number): void {

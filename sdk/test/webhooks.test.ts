@@ -111,6 +111,11 @@ describe("a modified webhook is refused", () => {
   test("a signed body that is not JSON", () =>
     assert.rejects(verifyWebhook("no", sign({ secret, payload: "no" }), secret), isRefused("invalid_payload")));
 
+  test("a parsed or missing body is a TypeError that names the raw body", async () => {
+    for (const payload of [JSON.parse(PAYLOAD), undefined])
+      await assert.rejects(verifyWebhook(payload, headers, secret), { name: "TypeError", message: /raw body/ });
+  });
+
   test("an invalid secret is a TypeError of the receiver", async () => {
     for (const wrong of ["", "whsec_", "whsec_%%%"]) await assert.rejects(verifyWebhook(PAYLOAD, headers, wrong), TypeError);
   });
