@@ -46,6 +46,8 @@ before(async () => {
 });
 after(async () => {
   rmSync(folder, { recursive: true, force: true });
+  // Commands run in the root of the repository. docs/audit.md exports to this file.
+  rmSync(join(ROOT, "godwit-audit.jsonl"), { force: true });
   await godwit.stop();
 });
 
