@@ -53,6 +53,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "readme-sh",
       "redocly",
       "release",
+      "rolling-restart",
       "supply-chain",
       "test-runner",
       "workflows",

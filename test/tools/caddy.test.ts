@@ -1,104 +1,14 @@
 /** The Caddyfile of the package: a real Caddy in front of two nodes. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { readFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { Agent, request } from "undici";
+import { Caddy, caddyCommand, whyNoCaddy } from "../support/caddy.ts";
 import { until } from "../support/expect.ts";
 import { twilioSignature } from "../support/fakes/twilio.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
-import { atEnd } from "../support/at-end.ts";
-
-const CADDYFILE = join(import.meta.dirname, "..", "..", "packaging", "Caddyfile");
-const DOMAIN = "localhost";
-
-/** The reason why tests with Caddy are skipped. It is not installed for a test, because its package starts a web server on port 80. */
-const whyNoCaddy = (): string | false =>
-  spawnSync("caddy", ["version"], { stdio: "ignore" }).error !== undefined && "caddy is not installed";
-
-type Adapted = { apps: { http: { servers: Record<string, Record<string, unknown>> } & Record<string, unknown> } & Record<string, unknown> };
-
-/** Caddy writes its files to the folder. */
-const environment = (folder: string): Record<string, string> => ({
-  PATH: process.env["PATH"] ?? "",
-  HOME: folder,
-  XDG_DATA_HOME: folder,
-  XDG_CONFIG_HOME: folder,
-});
-
-/** Runs a command of Caddy on the Caddyfile of the package, and returns its output. */
-function caddyCommand(command: "adapt" | "validate" | "fmt", env: Record<string, string> = {}): string {
-  const args = command === "fmt" ? [CADDYFILE] : ["--config", CADDYFILE, "--adapter", "caddyfile"];
-  const { status, stdout, stderr } = spawnSync("caddy", [command, ...args], {
-    env: { ...environment(tmpdir()), ...env },
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(`caddy ${command}: ${stdout}${stderr}`);
-  return stdout;
-}
-
-class Caddy {
-  readonly port: number;
-  /** The certificate of the authority that Caddy has created. */
-  readonly ca: string;
-  readonly #child: ChildProcess;
-  readonly #folder: string;
-
-  private constructor(child: ChildProcess, folder: string, { port, ca }: { port: number; ca: string }) {
-    this.#child = child;
-    this.#folder = folder;
-    this.port = port;
-    this.ca = ca;
-  }
-
-  get url(): string {
-    return `https://${DOMAIN}:${this.port}`;
-  }
-
-  /** `upstreams` are the URLs of the services. */
-  static async start(upstreams: readonly string[]): Promise<Caddy> {
-    const folder = mkdtempSync(join(tmpdir(), "godwit-caddy-"));
-    const port = await findPort();
-    const config = JSON.parse(
-      caddyCommand("adapt", { GODWIT_DOMAIN: DOMAIN, GODWIT_UPSTREAMS: upstreams.map((url) => new URL(url).host).join(" ") }),
-    ) as Adapted;
-    const [server] = Object.values(config.apps.http.servers);
-    Object.assign(server ?? {}, { listen: [`127.0.0.1:${port}`], automatic_https: { disable_redirects: true } });
-    Object.assign(config.apps.http, { https_port: port });
-    const file = join(folder, "caddy.json");
-    writeFileSync(file, JSON.stringify({ ...config, admin: { disabled: true } }));
-    const child = spawn("caddy", ["run", "--config", file], { env: environment(folder), stdio: "ignore" });
-    const root = join(folder, "caddy", "pki", "authorities", "local", "root.crt");
-    const leaf = join(folder, "caddy", "certificates", "local", DOMAIN, `${DOMAIN}.crt`);
-    await until("the certificate of Caddy", () => (existsSync(root) && existsSync(leaf)) || undefined);
-    const caddy = new Caddy(child, folder, { port, ca: readFileSync(root, "utf8") });
-    atEnd(() => caddy.stop());
-    return caddy;
-  }
-
-  async stop(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      this.#child.kill("SIGKILL");
-      await once(this.#child, "exit");
-    }
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-}
-
-/** A port that is free now. Caddy cannot choose one itself. */
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const skip = whyNoCaddy();
