@@ -55,6 +55,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "release",
       "rolling-restart",
       "supply-chain",
+      "systemd-unit",
       "test-runner",
       "workflows",
     ],

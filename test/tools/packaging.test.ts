@@ -138,7 +138,7 @@ describe("the systemd unit", () => {
   test("leaves time for a graceful stop, stops the program first, and does not restart after a configuration error", () => {
     assert.ok(Number(value("TimeoutStopSec")) > 30);
     assert.equal(value("KillMode"), "mixed");
-    assert.equal(value("ExecReload"), "/bin/kill -HUP $MAINPID");
+    assert.equal(value("ExecReload"), "/bin/sh -c 'kill -HUP $MAINPID'");
     assert.equal(value("RestartPreventExitStatus"), "2");
     // The start of a faulty configuration fails, and a long one is not ended.
     assert.deepEqual([value("Type"), value("NotifyAccess"), value("TimeoutStartSec")], ["notify", "all", "infinity"]);
