@@ -43,6 +43,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
     rest: [
       "caddy",
       "code-samples",
+      "containers",
       "docs-samples",
       "docs-webhooks",
       "examples",

@@ -69,7 +69,7 @@ const LOG = "output.log";
 export const lastLines = (folder: string): string => readFileSync(join(folder, LOG), "utf8").split("\n").slice(-20).join("\n");
 
 /** Starts a shell script in these namespaces, with folders for an overlay. */
-function startInNamespaces(folder: string, namespaces: readonly string[], script: readonly string[]): ChildProcess {
+export function startInNamespaces(folder: string, namespaces: readonly string[], script: readonly string[]): ChildProcess {
   for (const name of ["upper", "work", "root", "docker"]) mkdirSync(join(folder, name), { recursive: true });
   const log = openSync(join(folder, LOG), "a");
   try {

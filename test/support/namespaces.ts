@@ -14,7 +14,7 @@ export const childOf = (pid: number | undefined): number => {
   return existsSync(file) ? Number(readFileSync(file, "utf8").trim().split(" ")[0]) : 0;
 };
 
-const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
+export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
 /** Ends a program that `unshare --kill-child` has started. The kernel ends the other processes and the mounts of its namespaces. */
 export async function endNamespaces(child: ChildProcess): Promise<void> {
