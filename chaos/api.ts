@@ -16,8 +16,9 @@ const RETRY_LEAST_MS = 100;
 const RETRY_MOST_MS = 1_500;
 const PAGE = 100;
 
-/** Statuses after which the same request is sent again (docs/idempotency.md). */
-const isPassing = (status: number): boolean => status === 409 || status === 429 || status >= 500;
+/** Statuses after which the same request is sent again (docs/idempotency.md). A node that was frozen for longer than a request may take responds
+ *  with 408 when it wakes up. */
+const isPassing = (status: number): boolean => status === 408 || status === 409 || status === 429 || status >= 500;
 
 export class Api {
   readonly traffic: Traffic = { requests: 0, responses: new Map() };
