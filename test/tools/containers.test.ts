@@ -232,7 +232,9 @@ describe("docker compose up", () => {
     await compose("up", "--detach", "--wait");
     const id = await containerId("godwit-1");
     assert.equal(docker.cgroupValue(id, "memory.limit_in_bytes", "memory.max").trim(), String(2 * 2 ** 30));
-    await until("four workers and their supervisor", async () => (await nodeProcesses()).length >= 5);
+    // A node is healthy when its first worker listens. A stop before the last one does would be the end of an unfinished start.
+    await until("all workers of both nodes", async () => (await compose("logs")).match(/all workers listen/g)?.length === 2);
+    assert.equal((await nodeProcesses()).length, 5);
     const result = await load(() => sleep(10_000));
     const peak = Number(docker.cgroupValue(id, "memory.max_usage_in_bytes", "memory.peak"));
     context.diagnostic(`${JSON.stringify(result)}, at most ${Math.round(peak / 2 ** 20)} MiB`);
@@ -248,7 +250,8 @@ describe("docker compose up", () => {
   step("a stop ends both nodes with code 0, and down removes the volumes", async () => {
     const ids = [await containerId("godwit-1"), await containerId("godwit-2")];
     await compose("stop");
-    for (const id of ids) assert.equal((await docker.succeed(["docker", "inspect", "--format={{.State.ExitCode}}", id])).trim(), "0");
+    const logs = await compose("logs", "--tail=10", "godwit-1", "godwit-2");
+    for (const id of ids) assert.equal((await docker.succeed(["docker", "inspect", "--format={{.State.ExitCode}}", id])).trim(), "0", logs);
     await compose("down", "--volumes");
     assert.equal(
       (await docker.succeed(["docker", "volume", "ls", "--quiet", "--filter", "label=com.docker.compose.project=godwit"])).trim(),
