@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { HINT, oneOf, optional, Type, type Schema } from "./schema.ts";
 import type { Fault } from "./problem.ts";
-import { coerceQuery, compile, compileSized, isDateTime } from "./validate.ts";
+import { isDateTime } from "../lib/time.ts";
+import { coerceQuery, compile, compileSized } from "./validate.ts";
 
 const closed = (properties: Record<string, Schema>): Schema => Type.Object(properties, { additionalProperties: false });
 

@@ -3,6 +3,7 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { groupDigits } from "../lib/group-digits.ts";
 import { didYouMean, mustBeOneOf, suggest } from "../lib/nearest.ts";
+import { isDateTime } from "../lib/time.ts";
 import { escapePointer, type Fault } from "./problem.ts";
 import { HINT, type Hint, type Schema } from "./schema.ts";
 
@@ -19,16 +20,6 @@ const OPTIONS: Options = {
   allowUnionTypes: true,
   validateFormats: true,
 };
-
-// RFC 3339, with the ranges that a pattern can check; the length of the month is checked below. Leap seconds are refused: JavaScript
-// and PostgreSQL do not support them, and they are going to be abolished.
-const DATE_TIME =
-  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
-
-export function isDateTime(text: string): boolean {
-  const match = DATE_TIME.exec(text);
-  return match !== null && Number(match[3]) <= new Date(Date.UTC(Number(match[1]), Number(match[2]), 0)).getUTCDate();
-}
 
 const ajv = new Ajv(OPTIONS);
 ajv.addKeyword(HINT);

@@ -31,3 +31,13 @@ export const moment = (): Moment => ({ monotonicMs: performance.now(), wallMs: D
 /** The time since a moment, even if this process was suspended meanwhile: by the clock that moved further. The monotonic clock stands still while
  *  the machine is suspended, and the wall clock can be set back. */
 export const msSince = ({ monotonicMs, wallMs }: Moment): number => Math.max(performance.now() - monotonicMs, Date.now() - wallMs);
+
+// RFC 3339, with the ranges that a pattern can check; the length of the month is checked below. Leap seconds are refused: JavaScript
+// and PostgreSQL do not support them, and they are going to be abolished.
+const DATE_TIME =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+
+export function isDateTime(text: string): boolean {
+  const match = DATE_TIME.exec(text);
+  return match !== null && Number(match[3]) <= new Date(Date.UTC(Number(match[1]), Number(match[2]), 0)).getUTCDate();
+}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { isDateTime } from "../../src/http/validate.ts";
+import { isDateTime } from "../../src/lib/time.ts";
 import {
   clientOf,
   afterSeconds,

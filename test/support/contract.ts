@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { isDateTime } from "../../src/http/validate.ts";
+import { isDateTime } from "../../src/lib/time.ts";
 
 export const DOCUMENT = join(import.meta.dirname, "..", "..", "docs", "openapi.json");
 

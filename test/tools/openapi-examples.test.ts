@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { isDateTime } from "../../src/http/validate.ts";
+import { isDateTime } from "../../src/lib/time.ts";
 import { decodeId } from "../../src/model/id.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { currentDocument } from "../../scripts/openapi/current.ts";
-import { isDateTime } from "../../src/http/validate.ts";
+import { isDateTime } from "../../src/lib/time.ts";
 import { isErrorCode } from "../../src/http/codes.ts";
 import { decodeId, encodeId, toId } from "../../src/model/id.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
