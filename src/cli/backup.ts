@@ -1,20 +1,23 @@
 /** godwit backup: creates, verifies and restores backups of the embedded database. */
-import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { listChains } from "../audit/queries.ts";
 import { inSnapshot, verifyChain } from "../audit/verify.ts";
 import { readConfig, type Config } from "../config.ts";
 import { groupDigits } from "../lib/group-digits.ts";
+import { isDateTime, isoTime } from "../lib/time.ts";
 import { findFaults, readManifest, type BackupManifest, type Progress } from "../embedded/backup-files.ts";
 import { createBackup } from "../embedded/create-backup.ts";
 import { clusterPath, requireCluster, socketDir } from "../embedded/data-directory.ts";
 import type { Database } from "../database/database.ts";
 import { readSchema } from "../database/migrate.ts";
-import { findWalFaults, isArchive, listWal } from "../embedded/archive.ts";
-import { chooseBase, restoreArchive } from "../embedded/restore-archive.ts";
+import { knownSchema } from "../database/migrations.ts";
+import { StartupError } from "../database/startup-error.ts";
+import { COPY_PREFIX, findWalFaults, isArchive, listWal } from "../embedded/archive.ts";
+import { becomeArchiveUser, chooseBase, restoreArchive } from "../embedded/restore-archive.ts";
 import { restoreBackup, readWholeBackup } from "../embedded/restore-backup.ts";
 import { nameOfLog, readVerifyingKey } from "./audit.ts";
-import { EXIT, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { EXIT, interruption, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
@@ -24,7 +27,7 @@ export const backup: Command = {
     "create writes a backup of the embedded database to a new folder, while the service runs or is stopped. A backup does not contain the secret key (data/secret.key): keep a copy of it elsewhere. For a database of DATABASE_URL use the tools of PostgreSQL.",
     "verify compares every file with the manifest of the backup. With --recover it also restores the backup beside it, starts it, reads every row, and verifies the audit log, which needs as much disk space again. The keyed hashes of the audit log are verified if the secret key of the service is known. For the folder of GODWIT_ARCHIVE it verifies the newest base backup and all WAL after it.",
     "restore writes a backup into a data directory that has no database. With --to, DIR is the folder of GODWIT_ARCHIVE: the database is restored as it was at that time, or at the end of the archive. Put the secret key beside it. The next start accepts messages and submits none: messages that waited at the time of the backup may have been submitted after it. Decide about them with godwit resume.",
-    "Run it as root, or as the user that owns the database.",
+    "Run it as root, or as the user that owns the database. For an archive, root continues as the owner of its folder, which must be able to write to the data directory.",
   ],
   usage: ["backup create DIR [--json]", "backup verify DIR [--recover] [--json]", "backup restore DIR [--to TIME] [--json]"],
   flags: {
@@ -66,26 +69,30 @@ const create: Verb = ({ flags }, folder, config) => {
 
 const verify: Verb = async ({ flags }, folder, config) => {
   const isOfArchive = isArchive(folder);
+  // It is read once: the user may be unable to read the program.
+  knownSchema();
+  if (isOfArchive) becomeArchiveUser(folder, undefined, say);
   const base = isOfArchive ? chooseBase(folder, undefined) : undefined;
   const manifest = readManifest(base?.path ?? folder);
   const faults = await findFaults(base?.path ?? folder, manifest, percent("read"));
   if (base !== undefined) faults.push(...(await findWalFaults(base)));
   const isRecovered = flags["recover"] === true && faults.length === 0;
-  const rows = isRecovered ? await readRecovered(folder, { isOfArchive, config, faults }) : null;
-  const wal = base === undefined ? {} : { wal_files: listWal(base).length };
+  const rows = isRecovered ? await interruptible((signal) => readRecovered(folder, { isOfArchive, config, faults, signal })) : null;
+  const wal = base === undefined ? {} : summaryOfWal(listWal(base));
   print(flags, { ...summaryOf(base?.path ?? folder, manifest), ...wal, faults: faults.length === 0 ? null : faults, rows });
   return faults.length === 0 ? EXIT.done : EXIT.failed;
 };
 
-type RecoverOptions = { isOfArchive: boolean; config: Config; faults: string[] };
+type RecoverOptions = { isOfArchive: boolean; config: Config; faults: string[]; signal: AbortSignal };
 
 /** Restores the backup beside it, or in the archive, reads every row, and returns their number. Adds what is wrong with the contents to the faults. */
-async function readRecovered(folder: string, { isOfArchive, config, faults }: RecoverOptions): Promise<number> {
-  const dataDir = mkdtempSync(isOfArchive ? join(folder, ".verify-") : `${folder}.verify-`);
-  const options = { dataDir, progress: percent("restored"), say };
+async function readRecovered(folder: string, { isOfArchive, config, faults, signal }: RecoverOptions): Promise<number> {
+  const dataDir = mkdtempSync(isOfArchive ? join(folder, COPY_PREFIX) : `${folder}.verify-`);
+  const options = { dataDir, progress: percent("restored"), say, signal };
   try {
     await (isOfArchive ? restoreArchive(folder, undefined, options) : restoreBackup(folder, options));
     return await readWholeBackup(dataDir, {
+      signal,
       onTable: (table, rows) => say(`${table}: ${groupDigits(rows)} rows`),
       inspect: async (db) => void faults.push(...(await findContentFaults(db, config))),
     });
@@ -111,26 +118,43 @@ async function findContentFaults(db: Database, config: Config): Promise<string[]
   return faults;
 }
 
-const restore: Verb = async ({ flags }, folder, { dataDir }) => {
-  const options = { dataDir, progress: percent("restored"), say };
-  const to = textFlag(flags, "to");
-  if (to === undefined) print(flags, summaryOf(folder, await restoreBackup(folder, options)));
-  else {
-    const { base, lastCommit } = await restoreArchive(folder, readTime(to), options);
-    print(flags, { archive: folder, base, last_commit: lastCommit });
+/** Does work that Ctrl-C and SIGTERM end, so that it can stop the server and remove what is unfinished. */
+async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const signal = interruption();
+  try {
+    return await work(signal);
+  } catch (error) {
+    throw signal.aborted ? new StartupError("interrupted: the restored copy was removed", { cause: error }) : error;
   }
-  say(`put the secret key into ${dataDir}/secret.key, or GODWIT_SECRET_KEY; then start the service, and decide with godwit resume`);
-};
+}
 
-/** Undefined is the end of the archive. A time without an offset is refused: it would depend on the machine. */
+const restore: Verb = ({ flags }, folder, { dataDir }) =>
+  interruptible(async (signal) => {
+    const options = { dataDir, progress: percent("restored"), say, signal };
+    const to = textFlag(flags, "to");
+    if (to === undefined) print(flags, summaryOf(folder, await restoreBackup(folder, options)));
+    else {
+      const toMs = readTime(to);
+      becomeArchiveUser(folder, dataDir, say);
+      const { base, lastCommit } = await restoreArchive(folder, toMs, options);
+      print(flags, { archive: folder, base, last_commit: lastCommit });
+    }
+    say(`put the secret key into ${dataDir}/secret.key, or GODWIT_SECRET_KEY; then start the service, and decide with godwit resume`);
+  });
+
+/** Undefined is the end of the archive. A time without an offset is refused: it would depend on the machine. So is a day that does not exist. */
 function readTime(text: string): number | undefined {
   if (text === "latest") return undefined;
-  const timeMs = /(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(timeMs)) throw new UsageError("--to must be a time with its offset, such as 2026-11-17T14:05:00Z, or latest");
-  return timeMs;
+  if (isDateTime(text)) return Date.parse(text);
+  throw new UsageError("--to must be a time of RFC 3339 with its offset, such as 2026-11-17T14:05:00Z, or latest");
 }
 
 const VERBS: Readonly<Record<string, Verb>> = { create, verify, restore };
+
+const summaryOfWal = (paths: readonly string[]): object => {
+  const last = paths.at(-1);
+  return { wal_files: paths.length, last_archived: last === undefined ? null : isoTime(Math.floor(statSync(last).mtimeMs)) };
+};
 
 const summaryOf = (folder: string, { created_at: createdAt, postgres, schema, files }: BackupManifest): object => ({
   backup: folder,

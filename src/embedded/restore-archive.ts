@@ -1,18 +1,41 @@
 /** Restores the database as it was at a time: the newest base backup from before, and the archived WAL up to that time. */
-import { realpathSync, rmSync } from "node:fs";
+import { accessSync, constants, realpathSync, rmSync } from "node:fs";
 import { isoTime } from "../lib/time.ts";
 import { StartupError } from "../database/startup-error.ts";
-import { findWalFaults, listBases, listWal, recoverySettings, type BaseBackup } from "./archive.ts";
-import { clusterPath, socketDir } from "./data-directory.ts";
-import { EmbeddedPostgres } from "./embedded-postgres.ts";
+import { findWalFaults, listBases, recoverySettings, type BaseBackup } from "./archive.ts";
+import { claimDataDir, clusterPath, makeDataDir, socketDir } from "./data-directory.ts";
+import { takeLock } from "./directory-lock.ts";
+import { EmbeddedPostgres, type EmbeddedOptions } from "./embedded-postgres.ts";
 import { connectAsAdmin } from "./embedded-roles.ts";
+import { findPrograms } from "./postgres-binaries.ts";
 import { restoreBackup, type RestoreOptions } from "./restore-backup.ts";
-import { chooseUser, findForbidden } from "./run-as.ts";
+import { becomeUser, chooseUser, findForbidden, isRoot } from "./run-as.ts";
 
 // A busy day of WAL takes an hour to replay.
 const RECOVERY_TIMEOUT_MS = 24 * 3_600_000;
 
 export type Recovered = { base: string; lastCommit: string | null };
+
+/** Continues as the user of the archive and of the server, if this process is root. That user could put a link into the archive or the data
+ *  directory, and the server does not report a WAL file that its user cannot read, but takes it for the end of the archive. */
+export function becomeArchiveUser(archive: string, dataDir: string | undefined, say: (line: string) => void): void {
+  if (!isRoot()) return;
+  const user = chooseUser(archive);
+  if (user === undefined) return;
+  findPrograms(user, say);
+  if (dataDir !== undefined) {
+    makeDataDir(dataDir);
+    claimDataDir(dataDir, user, say);
+    if (findForbidden(user, "-w", [dataDir]) !== undefined)
+      throw new StartupError(`the user ${user.name} cannot write to ${dataDir}: name another --data-dir`);
+  }
+  becomeUser(user);
+  try {
+    accessSync(archive, constants.R_OK | constants.X_OK);
+  } catch (error) {
+    throw new StartupError(`the user ${user.name} cannot read ${archive}: give the archive to that user`, { cause: error });
+  }
+}
 
 /** The base backup that a recovery to the time begins with. Without a time, it is the newest one. */
 export function chooseBase(archive: string, toMs: number | undefined): BaseBackup {
@@ -29,25 +52,32 @@ export function chooseBase(archive: string, toMs: number | undefined): BaseBacku
 
 /** Restores the database to a time, or to the end of the archive. Leaves no database if the recovery does not reach it. */
 export async function restoreArchive(archive: string, toMs: number | undefined, options: RestoreOptions): Promise<Recovered> {
+  const { dataDir, signal } = options;
   const base = chooseBase(archive, toMs);
   // The server takes a file that it cannot read for the end of the archive.
-  if (toMs === undefined) refuse(await findWalFaults(base));
+  if (toMs === undefined) refuse(await findWalFaults(base, signal));
   await restoreBackup(base.path, { ...options, isRecovering: true });
-  const cluster = realpathSync(clusterPath(options.dataDir));
+  const cluster = realpathSync(clusterPath(dataDir));
   try {
-    const runAs = chooseUser(cluster);
-    const forbidden = runAs && findForbidden(runAs, "-r", listWal(base).slice(-1));
-    if (forbidden !== undefined) throw new StartupError(`the user ${runAs?.name} cannot read ${forbidden}: give the archive to that user`);
-    return { base: base.path, lastCommit: await recover(options.dataDir, recoverySettings(cluster, base.series, toMs)) };
+    return { base: base.path, lastCommit: await recover({ dataDir, signal, settings: recoverySettings(cluster, base.series, toMs) }) };
   } catch (error) {
-    rmSync(cluster, { recursive: true, force: true });
-    rmSync(clusterPath(options.dataDir), { recursive: true, force: true });
-    const faults = toMs === undefined ? [] : await findWalFaults(base);
+    await removeCluster(dataDir, cluster);
+    signal.throwIfAborted();
+    const faults = toMs === undefined ? [] : await findWalFaults(base, signal);
     refuse(faults, error);
     if (/before configured recovery target/.test(String(error)))
       throw new StartupError(`the archive ends before the time: restore it with --to latest`, { cause: error });
     throw error;
   }
+}
+
+/** Deletes the database, unless another process uses it meanwhile. */
+async function removeCluster(dataDir: string, cluster: string): Promise<void> {
+  const lock = await takeLock(dataDir, "backup");
+  if ("owner" in lock) return;
+  rmSync(cluster, { recursive: true, force: true });
+  rmSync(clusterPath(dataDir), { recursive: true, force: true });
+  lock.release();
 }
 
 function refuse(faults: readonly string[], cause?: unknown): void {
@@ -57,13 +87,13 @@ function refuse(faults: readonly string[], cause?: unknown): void {
 }
 
 /** Starts the server until it has replayed the WAL and has begun a new timeline. Returns the time of the last commit that it replayed. */
-async function recover(dataDir: string, settings: Readonly<Record<string, string>>): Promise<string | null> {
+async function recover(options: Required<Pick<EmbeddedOptions, "dataDir" | "settings">> & { signal: AbortSignal }): Promise<string | null> {
+  const { dataDir } = options;
   const server = await EmbeddedPostgres.start({
-    dataDir,
+    ...options,
     command: "backup",
     say: () => undefined,
     onLog: () => undefined,
-    settings,
     readyTimeoutMs: RECOVERY_TIMEOUT_MS,
   });
   if (!(server instanceof EmbeddedPostgres)) throw new StartupError(`${dataDir} is in use by another godwit`);

@@ -79,3 +79,25 @@ export function findForbidden(runAs: RunAs, access: "-r" | "-w" | "-x", paths: r
       .status !== 0;
   return paths.find(fails);
 }
+
+/** Gives up root for good. */
+export function becomeUser({ uid, gid }: RunAs): void {
+  process.setgroups?.([gid]);
+  process.setgid?.(gid);
+  process.setuid?.(uid);
+}
+
+/** Does synchronous work with the rights of the owner of a folder, if this process is root: the owner may have put a link there to a file
+ *  that only root can read. */
+export function withRightsOfOwner<T>(folder: string, work: () => T): T {
+  const { uid, gid } = lstatSync(folder);
+  if (!isRoot() || uid === 0) return work();
+  process.setegid?.(gid);
+  process.seteuid?.(uid);
+  try {
+    return work();
+  } finally {
+    process.seteuid?.(0);
+    process.setegid?.(0);
+  }
+}

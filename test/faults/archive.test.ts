@@ -13,6 +13,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,8 +23,9 @@ import { listBases, listWal, pruneArchive } from "../../src/embedded/archive.ts"
 import { chooseUser } from "../../src/embedded/run-as.ts";
 import { asEmbeddedAdmin } from "../ha/embedded-database.ts";
 import { until } from "../support/expect.ts";
-import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { runGodwit, spawnGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 
+const isRoot = process.getuid?.() === 0;
 const SCOPES = "messages:send,messages:read,events:read,links:read";
 
 let folder: string;
@@ -94,14 +96,32 @@ function mountSmall(path: string): boolean {
 const metric = (text: string, name: string): number =>
   Number(new RegExp(`^${name.replaceAll(/[{}]/g, "\\$&")} (\\S+)$`, "m").exec(text)?.[1]);
 
+/** Whether a process of this program waits in the open of a pipe. */
+const isOpening = (program: string): boolean =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .some((pid) => {
+      try {
+        const isOurs = readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(program);
+        return isOurs && /wait_for_partner/.test(readFileSync(`/proc/${pid}/wchan`, "utf8"));
+      } catch {
+        return false;
+      }
+    });
+
+/** Creates the folder of an archive for the user of the server. */
+function makeArchive(path: string): void {
+  mkdirSync(path, { mode: 0o700 });
+  const runAs = chooseUser("");
+  if (runAs !== undefined) chownSync(path, runAs.uid, runAs.gid);
+}
+
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "godwit-archive-"));
   chmodSync(folder, 0o755);
   // A quotation mark, a space and a percent sign must not break the commands of the server.
   archive = join(folder, "it's 100%full");
-  mkdirSync(archive, { mode: 0o700 });
-  const runAs = chooseUser("");
-  if (runAs !== undefined) chownSync(archive, runAs.uid, runAs.gid);
+  makeArchive(archive);
   await using godwit = await startGodwit({ asProcess: true, env: envOf("data") });
   const created = await runGodwit(["keys", "create", "--environment", "test", "--scopes", SCOPES, "--json"], envOf("data"));
   key = (JSON.parse(created.stdout) as { key: string }).key;
@@ -151,7 +171,8 @@ describe("an archive", () => {
     for (const [to, message] of [
       ["2020-01-01T00:00:00Z", /begins later: its oldest base backup is from/],
       ["2099-01-01T00:00:00Z", /the archive ends before the time: restore it with --to latest/],
-      ["2026-11-17T14:05:00", /must be a time with its offset/],
+      ["2026-11-17T14:05:00", /must be a time of RFC 3339 with its offset/],
+      ["2026-11-31T14:05:00Z", /must be a time of RFC 3339 with its offset/],
     ] as const) {
       const { code, stderr } = await restore("outside", to);
       assert.notEqual(code, 0);
@@ -164,7 +185,9 @@ describe("an archive", () => {
     const verify = (...flags: string[]) => runGodwit(["backup", "verify", archive, "--json", ...flags], envOf("unused", false));
     const good = await verify("--recover");
     assert.equal(good.code, 0, good.stderr);
-    assert.ok((JSON.parse(good.stdout) as { rows: number }).rows > 0);
+    const found = JSON.parse(good.stdout) as { rows: number; last_archived: string };
+    assert.ok(found.rows > 0);
+    assert.match(found.last_archived, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     assert.deepEqual(
       readdirSync(archive).filter((name) => name.startsWith(".")),
       [],
@@ -191,6 +214,132 @@ describe("an archive", () => {
       const { code, stdout } = await verify();
       assert.equal(code, 1);
       assert.match(stdout, /PG_VERSION has other contents|has 3 bytes/);
+    });
+  });
+
+  test("is restored again after an interrupted restore", async () => {
+    const base = listBases(archive).at(-1);
+    assert.ok(base !== undefined);
+    const cut = await runGodwit(["backup", "restore", base.path], envOf("cut", false));
+    assert.equal(cut.code, 0, cut.stderr);
+    const cluster = join(folder, "cut", "postgres");
+    // The server deletes this file when it has reached the time.
+    writeFileSync(join(cluster, "recovery.signal"), "", { mode: 0o644 });
+    for (const command of [
+      ["serve", "--port", "0"],
+      ["backup", "restore", archive, "--to", "latest"],
+    ]) {
+      const { code, stderr } = await runGodwit(command, envOf("cut", false));
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, /is from an interrupted restore: delete the folder and repeat the restore/);
+    }
+    assert.ok(existsSync(cluster));
+  });
+
+  test("leaves nothing of a verification that a signal ends", async () => {
+    const { child, exit } = spawnGodwit(["backup", "verify", archive, "--recover"], envOf("unused", false));
+    const copy = await until("the server of the copy", () =>
+      readdirSync(archive).find((name) => name.startsWith(".verify-") && existsSync(join(archive, name, "postgres", "postmaster.pid"))),
+    );
+    const pid = Number.parseInt(readFileSync(join(archive, copy, "postgres", "postmaster.pid"), "utf8"), 10);
+    child.kill("SIGTERM");
+    assert.equal(await exit, 1);
+    assert.equal(existsSync(join(archive, copy)), false);
+    assert.equal(existsSync(`/proc/${pid}`), false, "its server has ended");
+  });
+
+  test("with a WAL file that the user of the server cannot read is not restored to an earlier end", { skip: !isRoot }, async () => {
+    const newest = listBases(archive).at(-1);
+    assert.ok(newest !== undefined);
+    const [path = "", ...later] = listWal(newest);
+    assert.ok(later.length > 0, "the file is not the last one");
+    await withFile(path, readFileSync(path), async () => {
+      chmodSync(path, 0o600);
+      const { code, stdout } = await runGodwit(["backup", "verify", archive, "--json"], envOf("unused", false));
+      assert.equal(code, 1);
+      assert.match(stdout, /cannot be read: EACCES/);
+      for (const to of ["latest", new Date().toISOString()]) {
+        const restored = await restore("unreadable", to);
+        assert.equal(restored.code, 1);
+        assert.match(restored.stderr, /the archive is damaged: .*cannot be read: EACCES/);
+        assert.equal(existsSync(join(folder, "unreadable", "postgres")), false);
+      }
+    });
+  });
+
+  test("with a link in place of a file of root shows nothing of it", { skip: !isRoot }, async () => {
+    const newest = listBases(archive).at(-1);
+    assert.ok(newest !== undefined);
+    const secret = join(folder, "secret");
+    writeFileSync(secret, "of root", { mode: 0o600 });
+    for (const path of [join(newest.path, "godwit-backup.json"), join(newest.path, "postgres", "PG_VERSION")])
+      await withFile(path, undefined, async () => {
+        symlinkSync(secret, path);
+        const { code, stdout, stderr } = await runGodwit(["backup", "verify", newest.path, "--json"], envOf("unused", false));
+        rmSync(path);
+        assert.equal(code, 1);
+        assert.match(stdout + stderr, /EACCES/);
+      });
+  });
+
+  describe("of another service", () => {
+    let other: string;
+    const env = (): Record<string, string> => ({ GODWIT_DATA_DIR: join(folder, "other"), GODWIT_ARCHIVE: other });
+    const basesOf = (): string[] => readdirSync(other).map((series) => join(other, series, "base"));
+    const failure = (godwit: Godwit): Promise<Record<string, unknown>> =>
+      until("the failure in the log", () => godwit.logs.find(({ event }) => event === "storage.archive_failed"));
+
+    before(() => {
+      other = join(folder, "other-archive");
+    });
+
+    test("that appears after the start gets a series and a base backup", async () => {
+      await using godwit = await startGodwit({ asProcess: true, env: env() });
+      await failure(godwit);
+      assert.equal(existsSync(other), false, "nothing is written into the place of a disk that is away");
+      makeArchive(other);
+      await until("the base backup", () => listBases(other).length > 0 || undefined);
+    });
+
+    test("is written without the rights of root, also with several workers", { skip: !isRoot }, async () => {
+      const [bases = ""] = basesOf();
+      const ofRoot = join(folder, "of-root");
+      mkdirSync(ofRoot, { mode: 0o700 });
+      renameSync(bases, `${bases}.kept`);
+      symlinkSync(ofRoot, bases);
+      try {
+        await using godwit = await startGodwit({ asProcess: true, env: { ...env(), GODWIT_WORKERS: "2" } });
+        assert.match(JSON.stringify(await failure(godwit)), /EACCES|permission denied/i);
+        assert.deepEqual(readdirSync(ofRoot), []);
+      } finally {
+        rmSync(bases);
+        renameSync(`${bases}.kept`, bases);
+      }
+    });
+
+    test("is refused by another installation", async () => {
+      const series = readdirSync(other);
+      await using godwit = await startGodwit({ asProcess: true, env: { ...env(), GODWIT_DATA_DIR: join(folder, "stranger") } });
+      assert.match(JSON.stringify(await failure(godwit)), /the archive of another installation/);
+      assert.deepEqual(readdirSync(other), series);
+    });
+
+    test("that does not respond holds up neither the service nor its stop", async () => {
+      const [base] = listBases(other);
+      assert.ok(base !== undefined);
+      await withFile(join(base.path, "postgres", "backup_label"), undefined, async () => {
+        // The read of a pipe without a writer does not end, as that of a disk that is away.
+        const pipe = join(base.path, "postgres", "backup_label");
+        assert.equal(spawnSync("mkfifo", ["-m", "644", pipe]).status, 0);
+        const godwit = await startGodwit({ asProcess: true, env: env() });
+        try {
+          await until("the process that waits for the pipe", () => isOpening("archive-process") || undefined);
+          assert.equal((await godwit.request("GET", "/livez")).status, 200);
+        } finally {
+          await godwit.stop();
+          rmSync(pipe);
+        }
+      });
     });
   });
 
@@ -233,7 +382,7 @@ describe("an archive", () => {
   });
 
   const small = join(tmpdir(), `godwit-small-${process.pid}`);
-  const canMount = process.getuid?.() === 0 && mountSmall(small);
+  const canMount = isRoot && mountSmall(small);
   after(() => {
     if (canMount) spawnSync("umount", [small]);
     rmSync(small, { recursive: true, force: true });
