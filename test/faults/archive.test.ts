@@ -14,12 +14,14 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { listBases, listWal, pruneArchive } from "../../src/embedded/archive.ts";
+import { listBases, listWal, pruneArchive, removeOldCopies } from "../../src/embedded/archive.ts";
+import { takeLock } from "../../src/embedded/directory-lock.ts";
 import { chooseUser } from "../../src/embedded/run-as.ts";
 import { asEmbeddedAdmin } from "../ha/embedded-database.ts";
 import { until } from "../support/expect.ts";
@@ -423,6 +425,20 @@ describe("an archive", () => {
     const { code, stdout } = await runGodwit(["backup", "verify", backup, "--recover", "--json"], envOf("changed", false));
     assert.equal(code, 1);
     assert.match(stdout, /audit log of acct_/);
+  });
+
+  test("deletes the copies of verifications that were interrupted a day ago", async () => {
+    const [old, running, young] = ["old", "running", "young"].map((name) => join(archive, `.verify-${name}`));
+    assert.ok(old !== undefined && running !== undefined && young !== undefined);
+    const now = Date.now();
+    for (const copy of [old, running, young]) mkdirSync(join(copy, "postgres"), { recursive: true });
+    const lock = await takeLock(running, "backup");
+    assert.ok("release" in lock);
+    for (const copy of [old, running]) utimesSync(copy, now / 1_000 - 60, now / 1_000 - 60);
+    await removeOldCopies(archive, now - 30_000);
+    assert.deepEqual([old, running, young].map(existsSync), [false, true, true]);
+    lock.release();
+    for (const copy of [running, young]) rmSync(copy, { recursive: true });
   });
 
   test("keeps what the days of the setting need, and deletes the rest", () => {
