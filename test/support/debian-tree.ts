@@ -21,6 +21,12 @@ export function whyNoTrees(): string | undefined {
   return spawnSync("unshare", PROBE).status === 0 ? undefined : "this machine does not permit namespaces";
 }
 
+/** The mirror of Debian that this machine uses itself. */
+const findMirror = (): string | undefined =>
+  spawnSync("apt-get", ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"], { encoding: "utf8" })
+    .stdout.split("\n")
+    .find((address) => address.endsWith("/debian/"));
+
 /** Returns the path of a folder, or of an archive if the name ends in .tar, with these packages. A later run uses the same one. */
 export function debianTree(name: string, suite: string, packages: readonly string[]): { path: string } | { missing: string } {
   const cache = cachedFolder("debian-trees");
@@ -29,11 +35,13 @@ export function debianTree(name: string, suite: string, packages: readonly strin
     if (statSync(path).mtimeMs > Date.now() - MAX_AGE_MS) return { path };
     rmSync(path, { recursive: true });
   }
+  const mirror = findMirror();
+  if (mirror === undefined) return { missing: "apt of this machine has no mirror of Debian" };
   const unfinished = mkdtempSync(join(cache, "unfinished-"));
   try {
     const made = join(unfinished, name);
     const include = packages.length === 0 ? [] : [`--include=${packages.join(",")}`];
-    const args = ["--quiet", "--variant=minbase", ...include, suite, made, "http://deb.debian.org/debian"];
+    const args = ["--quiet", "--variant=minbase", ...include, suite, made, mirror];
     const { status, stderr } = spawnSync("mmdebstrap", args, { encoding: "utf8", timeout: INSTALL_MS });
     if (status !== 0) return { missing: `mmdebstrap cannot install Debian's packages: ${stderr.trim().split("\n").at(-1)}` };
     renameSync(made, path);
