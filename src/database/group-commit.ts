@@ -155,8 +155,8 @@ export class GroupCommit<Item, Outcome> {
 
   #takeBatch(): Waiting<Item, Outcome>[] {
     const batch = this.#takeFirst();
-    const { mayRest = () => true } = this.#options;
-    this.#hasUrgent = this.#waiting.some(({ item }) => !mayRest(item));
+    const { mayRest } = this.#options;
+    this.#hasUrgent = mayRest !== undefined && this.#waiting.some(({ item }) => !mayRest(item));
     return batch;
   }
 

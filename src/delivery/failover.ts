@@ -94,14 +94,11 @@ export class Failover {
   }
 
   async #store(changes: readonly Change[]): Promise<number> {
-    const { advancer, receipts, passOn } = this.#parts;
-    const done = await Promise.all(changes.map((change) => advancer.submit(change)));
+    const { receipts, passOn } = this.#parts;
+    const done = await Promise.all(changes.map((change) => receipts.store(change)));
     const made = changes.filter((_, index) => done[index]);
-    for (const change of made) {
-      receipts.referenceStored(change);
-      const { move, after } = change;
+    for (const { move, after } of made)
       if (move.kind === "wait" && move.lane !== undefined && move.atMs !== undefined) passOn(move.lane, after, move.atMs);
-    }
     return made.length;
   }
 

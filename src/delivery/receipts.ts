@@ -67,7 +67,7 @@ export class Receipts {
     for (const key of keys) this.#storing.set(key, stored);
     try {
       if (!(await stored)) return false;
-      this.referenceStored(change);
+      this.#referenceStored(change);
       return true;
     } finally {
       for (const key of keys) if (this.#storing.get(key) === stored) this.#storing.delete(key);
@@ -75,7 +75,7 @@ export class Receipts {
   }
 
   /** Notes that a committed change has stored a carrier id. Receipts that are parked for it are applied soon. */
-  referenceStored({ reference, after }: Change): void {
+  #referenceStored({ reference, after }: Change): void {
     if (reference === null) return;
     const { link, parts } = reference;
     // A message in parts is not kept in memory: its receipts are applied with the message locked, which would make the copy outdated.
@@ -185,7 +185,7 @@ export class Receipts {
       const change = this.#decide(link, current, receipt);
       if (await advancer.submit(change)) {
         this.#recent.update(change.after);
-        this.referenceStored(change);
+        this.#referenceStored(change);
         watch.received(link, receipt.status, change.entry.isIgnored);
         return change.after;
       }
