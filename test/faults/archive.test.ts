@@ -150,7 +150,7 @@ describe("an archive", () => {
     const { last_commit: lastCommit } = JSON.parse(stdout) as { last_commit: string };
     assert.ok(Date.parse(lastCommit) <= Date.parse(between), `${lastCommit} is not after ${between}`);
     await using godwit = await startGodwit({ asProcess: true, roles: "api,dispatch", env: envOf("at-time") });
-    assert.ok(godwit.logs.some(({ event }) => event === "delivery.on_hold"));
+    await until("the log to say so", () => godwit.logs.some(({ event }) => event === "delivery.on_hold"));
     assert.deepEqual([await statusOf(godwit, first), await statusOf(godwit, second)], ["queued", 404]);
     const third = await send(godwit);
     // The restored database has a series of its own, from which it can be restored as well.

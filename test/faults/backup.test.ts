@@ -164,7 +164,7 @@ describe("a restored service", () => {
       const name = `restored${flag}`;
       await restore(name);
       await using godwit = await startGodwit({ asProcess: true, roles: "api,dispatch", env: envOf(name) });
-      assert.ok(godwit.logs.some(({ event }) => event === "delivery.on_hold"));
+      await until("the log to say so", () => godwit.logs.some(({ event }) => event === "delivery.on_hold"));
       const accepted = await godwit.send(key, { client_reference: "during the hold" });
       assert.equal(accepted.status, 202);
       await until("the state of the link", async () => {

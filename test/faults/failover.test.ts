@@ -86,7 +86,7 @@ describe("a server that was recovered to a time before the last commits", () => 
       await failOver(servers);
       const reason = await until("the hold", () => holdOf(node).catch(() => undefined));
       assert.match(reason, /^on hold since \S+: the database was recovered to a time before the last commits$/);
-      assert.ok(node.logs.some(({ event }) => event === "delivery.on_hold"));
+      await until("the log to say so", () => node.logs.some(({ event }) => event === "delivery.on_hold"));
       // A message that is accepted now shows that the node works.
       await until("a message to be accepted", async () => (await node.send(apiKey)).status === 202);
       assert.deepEqual(new Set((await statuses(node)).map(({ status }) => status)), new Set(["queued"]));

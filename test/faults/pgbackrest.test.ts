@@ -200,7 +200,7 @@ test("pgBackRest restores a server to a time between two messages, and Godwit ho
   const held = await runGodwit(["hold"], env);
   assert.equal(held.code, 0, held.stderr);
   await using godwit = await startGodwit({ asProcess: true, databaseUrl: server.url, roles: "api,dispatch" });
-  assert.ok(godwit.logs.some(({ event }) => event === "delivery.on_hold"));
+  await until("the log to say so", () => godwit.logs.some(({ event }) => event === "delivery.on_hold"));
   assert.deepEqual([await statusOf(godwit, key, first), await statusOf(godwit, key, second)], ["queued", 404]);
   assert.equal((await runGodwit(["resume", "--send"], env)).code, 0);
 });

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { before, describe, test } from "node:test";
 import { spawn, type ChildProcess } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -27,6 +28,15 @@ const PORT = 6432;
 
 /** The reason why PgBouncer is missing, after an attempt to install it. */
 const missingPgBouncer = (): string | undefined => missingProgram("pgbouncer", PROGRAM);
+
+const accepts = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
 
 class PgBouncer {
   /** The DATABASE_URL for the service. */
@@ -59,7 +69,8 @@ class PgBouncer {
     const url = `postgres://${user}@/${database}?host=${encodeURIComponent(folder)}&port=${PORT}`;
     const bouncer = new PgBouncer(url, child, folder);
     atEnd(() => bouncer.stop());
-    await until("PgBouncer to listen", () => existsSync(join(folder, `.s.PGSQL.${PORT}`)) || undefined);
+    // The file of the socket exists before PgBouncer listens on it.
+    await until("PgBouncer to listen", () => accepts(join(folder, `.s.PGSQL.${PORT}`)));
     return bouncer;
   }
 

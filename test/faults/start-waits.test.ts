@@ -41,7 +41,6 @@ async function serve(databaseUrl: string, env: Record<string, string> = {}): Pro
   const DATABASE_URL = `postgres://${url.username}:${url.password || "pa55word"}@127.0.0.1:${databasePort}${url.pathname}`;
   const settings = { GODWIT_PORT: String(port), GODWIT_SECRET_KEY: SECRET_KEY, GODWIT_LOG: "json", DATABASE_URL };
   const run = spawnGodwit(["serve"], { ...settings, ...env });
-  atEnd(async () => void run.child.kill("SIGKILL"));
   return { ...run, port, databasePort };
 }
 
@@ -168,7 +167,7 @@ describe("under systemd", { skip: missing === undefined ? false : `${missing} is
       const env = { NOTIFY_SOCKET: path, GODWIT_WORKERS: workers, GODWIT_PORT: "0", GODWIT_LOG: "json", GODWIT_SECRET_KEY: SECRET_KEY };
       const node = spawnGodwit(["serve"], { ...env, DATABASE_URL: databaseUrl });
       await until("the message", () => received() === 1);
-      assert.ok(node.logs.some(({ msg }) => msg === (workers === "1" ? "listening" : "all workers listen")));
+      await node.waitFor(({ msg }) => msg === (workers === "1" ? "listening" : "all workers listen"));
       assert.equal(await stop(node), 0);
       assert.deepEqual(
         node.logs.filter(({ event }) => event === "service.not_notified"),

@@ -100,8 +100,8 @@ describe("two workers", () => {
     stop.abort();
     await load;
     assert.ok(!workersOf(godwit).includes(first));
-    const ended = godwit.logs.find(({ event }) => event === "service.worker_ended");
-    assert.deepEqual([ended?.["pid"], ended?.["how"]], [first, "SIGKILL"]);
+    const ended = await until("the log to say so", () => godwit.logs.find(({ event }) => event === "service.worker_ended"));
+    assert.deepEqual([ended["pid"], ended["how"]], [first, "SIGKILL"]);
     assert.ok(godwit.db !== undefined);
     const settled = await retryUnanswered(godwit, apiKey, all);
     await assertEachOnce(godwit.db, settled);

@@ -310,6 +310,7 @@ export function spawnGodwit(
     env: { ...baseEnv(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  atEnd(async () => void child.kill("SIGKILL"));
   const logs: LogLine[] = [];
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
