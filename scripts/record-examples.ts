@@ -312,6 +312,8 @@ try {
   await record("DELETE /v1/senders/{id}", { path: sender });
   await record("DELETE /v1/links/{id}", { path: link });
   // Late, since an entry gets its hash about a second after the change.
+  const logged = await record("GET /v1/requests", { query: { limit: 20, operation: "rotateKey" } });
+  await record("GET /v1/requests/{id}", { path: idOf((logged["data"] as Json[])[0] ?? {}) });
   await record("GET /v1/audit_events", { query: { limit: 20, action: "key.rotated" } });
   const text = JSON.stringify(stable(examples), null, 2)
     .replaceAll(receiverUrl, "https://example.com")

@@ -94,6 +94,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("errors", "Errors", "Every error code, its meaning and the remedy"),
       page("rate-limits", "Rate limits", "Quotas, and how to stay within them"),
       page("limits", "Limits", "The bounds of every request and response"),
+      page("request-log", "Request log", "The API requests of the last days, and why they were refused"),
       page("audit", "Audit log", "Every change, its author, and how to verify the log"),
       page("glossary", "Glossary", "The terms of the API and the documentation"),
     ],

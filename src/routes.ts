@@ -21,6 +21,7 @@ import type { RecipientEraser } from "./recipients/erase-recipient.ts";
 import type { RecipientExporter } from "./recipients/export-recipient.ts";
 import { recipientRoutes } from "./recipients/routes.ts";
 import type { LinkTester } from "./links/link-test.ts";
+import { requestLogRoutes } from "./requests/routes.ts";
 import { setupRoutes } from "./links/routes.ts";
 import type { SetupContext } from "./links/setup.ts";
 import type { Database } from "./database/database.ts";
@@ -72,5 +73,6 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...setupRoutes(setup, linkTester),
     ...keyRoutes(db, keys),
     ...auditRoutes(db),
+    ...requestLogRoutes(db),
   ];
 };

@@ -19,6 +19,8 @@ export type Timings = {
   requestTimeoutMs: number;
   /** How long a connection may take no byte of a response that waits for its client. */
   responseStallMs: number;
+  /** How often the request log is stored. */
+  requestLogMs: number;
   /** The time after which the outcome of a message counts half in the choice of links. The other times of measurement follow from it. */
   qualityHalfLifeMs: number;
 };
@@ -35,6 +37,7 @@ export const TIMINGS: Timings = {
   failureDelayMs: 50,
   requestTimeoutMs: 30_000,
   responseStallMs: 10_000,
+  requestLogMs: 1_000,
   // A bad hour of a carrier must show within a minute, and one bad minute must not count for long.
   qualityHalfLifeMs: 60_000,
 };

@@ -35,13 +35,14 @@ const parts: DocumentParts = {
       "Connect carriers, add the numbers from which you send, and select links by recipient. See [Connect carriers](/docs/links).",
     "Keys and tokens": "Create, rotate and revoke API keys, and create access tokens. See [Authentication and API keys](/docs/access).",
     "Audit log": "See who changed what. See [Audit log](/docs/audit).",
+    "Request log": "See what was requested, and why it was refused. See [Request log](/docs/request-log).",
   },
   tagGroups: {
     Sending: ["Messages", "Batches", "Templates", "Verifications"],
     "Events and webhooks": ["Events", "Webhooks"],
     "Consent and privacy": ["Suppressions and consent", "Recipients"],
     Operation: ["Usage", "Links, senders and routes"],
-    Access: ["Keys and tokens", "Audit log"],
+    Access: ["Keys and tokens", "Audit log", "Request log"],
   },
 };
 

@@ -15,7 +15,12 @@ const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 
 /** The path of a request as the router writes it, and the form of its errors. */
-export type Matched = { path: string; writeProblem?: Page["writeProblem"] | undefined };
+export type Matched = {
+  path: string;
+  /** The operation of an API route whose requests are in the request log. */
+  operation?: string | undefined;
+  writeProblem?: Page["writeProblem"] | undefined;
+};
 
 /** The proxies that this server trusts to name the client: its address, and the origin that it used. */
 type ProxyTrust = {
@@ -71,6 +76,11 @@ export class Exchange {
   location: string | undefined;
   /** The status of the response, once there is one. */
   status = 0;
+  /** The size of the response's body. */
+  sentBytes = 0;
+  isReplay = false;
+  /** The body of the response to a refused request. */
+  refusal: string | undefined;
   readonly #options: ExchangeOptions;
   /** Names and values of the response's headers in turn, the fastest form for Node. */
   readonly #headers: string[];
@@ -118,6 +128,8 @@ export class Exchange {
   send(status: number, contentType: string, body: string | Buffer): void {
     const hasContent = status !== NO_CONTENT && status !== NOT_MODIFIED;
     const bytes = hasContent ? Buffer.byteLength(body) : 0;
+    this.sentBytes = bytes;
+    if (status >= 400 && typeof body === "string") this.refusal = body;
     if (hasContent) {
       this.header("content-type", contentType);
       this.header("content-length", String(bytes));

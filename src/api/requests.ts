@@ -1,11 +1,12 @@
 /** Helpers of the server that read a raw request: its origin, its headers, and its line in the log. */
 import type { IncomingMessage } from "node:http";
 import type { Credential } from "../access/authenticate.ts";
+import type { AnsweredRequest } from "../model/answered-request.ts";
 import { encodeId } from "../model/id.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
 import { readTrace, traceIdOf } from "../lib/trace.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, Matched } from "./exchange.ts";
 import type { Page } from "./page.ts";
 import type { Route } from "./route.ts";
 import { Problem, type Fault } from "../http/problem.ts";
@@ -21,12 +22,33 @@ export const callerOf = ({ ip, id }: Exchange, { keyId, keyName, tokenExpiresAtM
 // They come every second from every load balancer.
 const PROBES: ReadonlySet<string> = new Set(["/livez", "/readyz", "/metrics"]);
 
-/** Whether a request has a line in the log. `share`: of those without an error. */
-export const isLogged = (route: string, status: number, share: number): boolean =>
-  !PROBES.has(route) && (status >= 400 || share === 1 || Math.random() < share);
+export type Reports = {
+  /** The share of the requests with a status below 400 that have a line in the log of the service. */
+  logSample: number;
+  /** Writes the log line of a request. The fields are JSON already. */
+  writeLogLine: (fields: string) => void;
+  /** Notes a request of the API for the request log of its account. */
+  note: (credential: Credential, status: number, describe: () => AnsweredRequest) => void;
+};
+
+type Outcome = { status: number; tookMs: number };
+
+/** Reports a request that has ended to the log of the service, and to the request log of its account. */
+export function report(exchange: Exchange, route: string, outcome: Outcome, { logSample, writeLogLine, note }: Reports): void {
+  const { credential, matched } = exchange;
+  const { status } = outcome;
+  const isLogged = !PROBES.has(route) && (status >= 400 || logSample === 1 || Math.random() < logSample);
+  if (isLogged) writeLogLine(requestLine(exchange, route, outcome));
+  if (credential !== undefined && matched?.operation !== undefined && !isViewOfConsole(exchange, status))
+    note(credential, status, () => answeredRequest(exchange, matched, outcome));
+}
+
+/** Whether the console shows something to a person. It reads again every few seconds, and would fill the request log. */
+const isViewOfConsole = ({ method, request }: Exchange, status: number): boolean =>
+  method === "GET" && status < 400 && request.headers["sec-fetch-site"] === "same-origin";
 
 /** The fields of a request's log line, as JSON. Every value is a number, a known word, or consists of characters that JSON does not escape. */
-export function requestLine(exchange: Exchange, route: string, status: number, tookMs: number): string {
+function requestLine(exchange: Exchange, route: string, { status, tookMs }: Outcome): string {
   const { id, method, credential, request, ip } = exchange;
   // A client without a credential must not be able to write to the log.
   const clientRequestId = credential && sanitized(request.headers["x-request-id"]);
@@ -40,12 +62,40 @@ export function requestLine(exchange: Exchange, route: string, status: number, t
 const MESSAGE_PATH = /^\/v1\/messages\/(msg_[0-9a-z]{26})(?:\/|$)/;
 const MESSAGE_ID = /^msg_[0-9a-z]{26}$/;
 
-/** The message that the request created or named, and the trace that it named. */
-function subjectFields({ location, params, request }: Exchange): string {
+/** The id of the message that the request created or named. */
+function messageOf({ location, params }: Exchange): string | undefined {
   const named = params["id"];
-  const id = location === undefined ? (MESSAGE_ID.test(named ?? "") ? named : undefined) : MESSAGE_PATH.exec(location)?.[1];
+  return location === undefined ? (MESSAGE_ID.test(named ?? "") ? named : undefined) : MESSAGE_PATH.exec(location)?.[1];
+}
+
+/** The message that the request created or named, and the trace that it named. */
+function subjectFields(exchange: Exchange): string {
+  const { request } = exchange;
+  const id = messageOf(exchange);
   const trace = request.headers["traceparent"] === undefined ? undefined : readTrace(request.headers);
   return (id === undefined ? "" : `,"message_id":"${id}"`) + (trace === undefined ? "" : `,"trace_id":"${traceIdOf(trace)}"`);
+}
+
+/** Describes a request for the request log. */
+function answeredRequest(exchange: Exchange, { path, operation = "" }: Matched, { status, tookMs }: Outcome): AnsweredRequest {
+  const { requestId, method, params, query, isReplay, ip, request, body, sentBytes, refusal } = exchange;
+  return {
+    id: requestId,
+    operation,
+    method,
+    route: path,
+    params,
+    query,
+    status,
+    tookMs,
+    isReplay,
+    peer: ip,
+    userAgent: request.headers["user-agent"],
+    requestBytes: body?.length ?? 0,
+    responseBytes: sentBytes,
+    messageId: messageOf(exchange),
+    refused: refusal === undefined ? undefined : { body, problem: refusal },
+  };
 }
 
 const written = new WeakMap<Credential, string>();

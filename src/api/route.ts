@@ -75,6 +75,8 @@ export type Route = {
   /** The response may be some seconds old if the operator permits it, so a standby of the database can be read (`standby-reads.ts`). The route has a
    *  list or counts of many records, and no id in its path. */
   mayLag?: true;
+  /** Left out of the request log: the route reads that log. */
+  isUnlogged?: true;
   /** The messages of the route belong to the trace that the request names. */
   keepsTrace?: true;
   body?: Schema;

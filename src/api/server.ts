@@ -21,7 +21,7 @@ import { OpenConnections } from "./open-connections.ts";
 import type { Page } from "./page.ts";
 import { nextPageOf } from "./paging.ts";
 import { createReader } from "./read-request.ts";
-import { beginSpan, callerOf, isLogged, malformation, MAX_HEADERS, requestLine, respondWithPage, singles } from "./requests.ts";
+import { beginSpan, callerOf, malformation, MAX_HEADERS, report, respondWithPage, singles, type Reports } from "./requests.ts";
 import { unmatched } from "./similar-path.ts";
 import { BODY_LIMIT_BYTES, contentTypeFor, JSON_TYPE, toProblem } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
@@ -54,10 +54,7 @@ export type ServerOptions = {
   metrics: Metrics;
   log: Log;
   tracing?: Tracing | undefined;
-  /** The share of the requests with a status below 400 that are logged. */
-  logSample: number;
-  /** Writes the log line of a request. The fields are JSON already. */
-  writeLogLine: (fields: string) => void;
+  reports: Reports;
   /** The service is about to stop, and still serves: its clients are asked to leave. */
   isDraining: () => boolean;
 };
@@ -214,7 +211,7 @@ export class Server {
     const status = response.writableFinished ? exchange.status : CLIENT_CLOSED;
     this.#options.metrics.responded(route, request.method ?? "", status, tookMs / 1_000);
     span?.end({ "http.response.status_code": status }, status >= 500);
-    if (isLogged(route, status, this.#options.logSample)) this.#options.writeLogLine(requestLine(exchange, route, status, tookMs));
+    report(exchange, route, { status, tookMs }, this.#options.reports);
     this.#connections.use(request.socket);
     this.#pipelines.end(request);
   }
@@ -226,6 +223,7 @@ export class Server {
     return {
       method: route.method,
       path: routerPath(route.path),
+      operation: route.isUnlogged === true ? undefined : route.operationId,
       admit: async (exchange) => {
         const credential = await admit(route, exchange, this.#options, () => this.#holdBody(exchange));
         this.#connections.claim(exchange.request.socket, credential.environmentKey);
@@ -267,6 +265,7 @@ export class Server {
       const response = await this.#runHandler(route, call);
       if ("frames" in response) return this.#stream({ ...response, frames: await begin(response.frames) }, exchange);
       if (response.isReplay) {
+        exchange.isReplay = true;
         exchange.header("idempotent-replayed", "true");
         metrics.replayed();
       }

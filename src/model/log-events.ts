@@ -41,6 +41,7 @@ export const LOG_EVENTS = {
   "providers.receive_failed": "warn",
   "providers.receive_timed_out": "warn",
   "providers.signature_invalid": "warn",
+  "requests.store_failed": "error",
   "retention.cleanup_failed": "error",
   "retention.drop_failed": "error",
   "retention.stuck_finished": "warn",

@@ -6,6 +6,7 @@ import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { walkExpiredKeys } from "../idempotency/forget-keys.ts";
 import { RepeatingJob, type Turn } from "../lib/background-job.ts";
+import { deleteLoggedRequests } from "../requests/request-log.ts";
 import { deleteOldHours, deleteOldMinutes } from "../usage/fold.ts";
 import { deleteOldRows, type AgingTableName } from "./queries.ts";
 
@@ -56,6 +57,11 @@ export function listOldRows({ db, retentionDays, auditRetentionDays, chainKey }:
     olderThan(1, "inbound_parts"),
     // A key stays for half an hour more than its 24 hours, which makes the table 2 % larger. A small table is hardly ever read.
     { table: "idempotency_keys", everyMs: 30 * MINUTE_MS, deleteBatch: walkExpiredKeys(db) },
+    {
+      table: "request_log",
+      everyMs: 10 * MINUTE_MS,
+      deleteBatch: async (nowMs) => (await deleteLoggedRequests(db, nowMs, BATCH_ROWS)) === BATCH_ROWS,
+    },
     { table: "usage_hours", everyMs: DAY_MS, deleteBatch: (nowMs) => deleteOldHours(db, nowMs) },
     // Each run deletes one part in 150, so that the table keeps its size and new rows reuse the space.
     { table: "usage_minutes", everyMs: 10 * MINUTE_MS, deleteBatch: (nowMs) => deleteOldMinutes(db, nowMs) },

@@ -27,10 +27,12 @@ import { carrierPages, type CarrierPagesParts } from "../links/pages.ts";
 import { Acceptor } from "../messages/accept.ts";
 import { MessageChanger } from "../messages/change-message.ts";
 import { PROVIDERS } from "../providers/providers.ts";
+import { RequestLog } from "../requests/request-log.ts";
 import { RecipientEraser } from "../recipients/erase-recipient.ts";
 import { RecipientExporter } from "../recipients/export-recipient.ts";
 import { allRoutes } from "../routes.ts";
 import { LinkTester } from "../links/link-test.ts";
+import { reportError } from "../model/log.ts";
 import type { Database } from "../database/database.ts";
 import { Standby } from "../database/standby.ts";
 import { Verifier } from "../verifications/verifier.ts";
@@ -70,6 +72,14 @@ export async function startServer(shared: Process, background: Background, optio
     ...carrierPages({ linkDirectory: background.linkDirectory, providers: PROVIDERS, hostFor }),
     ...tokenPages({ limiter, metrics, ...access }),
   ];
+  const requestLog = new RequestLog({
+    db: shared.db,
+    registry: metrics.registry,
+    storeEveryMs: shared.timings.requestLogMs,
+    onError: reportError(log, "requests.store_failed", "requests could not be stored in the request log"),
+  });
+  requestLog.start();
+  stops.push(() => requestLog.stop());
   const server = new Server({
     ...config,
     intake: intakeLimits(config),
@@ -90,7 +100,7 @@ export async function startServer(shared: Process, background: Background, optio
     metrics,
     log,
     tracing,
-    writeLogLine: writeLine,
+    reports: { logSample: config.logSample, writeLogLine: writeLine, note: requestLog.note },
     isDraining,
   });
   if (config.tls !== undefined && isKeyShared(config.tls))

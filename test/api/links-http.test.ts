@@ -304,7 +304,6 @@ describe("the endpoint for carriers", () => {
       requestTimeoutMs: 10_000,
       responseStallMs: 10_000,
       isDraining: () => false,
-      logSample: 1,
       responses: responseLimits({ workers: 1 }),
       intake: {
         maxConnections: 100,
@@ -322,7 +321,7 @@ describe("the endpoint for carriers", () => {
       turns: new AccountTurns(() => undefined, sharesOf(1)),
       metrics: createMetrics("0"),
       log,
-      writeLogLine: () => undefined,
+      reports: { logSample: 1, writeLogLine: () => undefined, note: () => undefined },
     });
     url = await server.listen();
   });

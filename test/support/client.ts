@@ -317,3 +317,10 @@ function verificationClient(send: SendRequest) {
     canceled: async (id: unknown): Promise<Json> => recordOf(await cancel(id)),
   };
 }
+
+/** Makes a request, and returns its id as soon as the request log has it. */
+export async function loggedRequest(node: Godwit, key: string): Promise<string> {
+  const id = (await node.send(key)).headers.get("x-request-id") ?? "";
+  await until("the request to be in the log", async () => (await node.request("GET", `/v1/requests/${id}`, { key })).status === 200);
+  return id;
+}

@@ -10,6 +10,7 @@ import { isDateTime } from "../../src/lib/time.ts";
 import { isErrorCode } from "../../src/http/codes.ts";
 import { decodeId, encodeId, toId } from "../../src/model/id.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
+import { loggedRequest } from "../support/client.ts";
 import { assertOAuthError, FORM_TYPE, oauthClientOf, TOKEN_PATH, type OAuthClient } from "../support/keys.ts";
 import { assertCommonHeaders, KEY_SET_CACHE, assertProblem, exchange, LIMIT_MS, until } from "../support/expect.ts";
 import { lockTable } from "../support/locks.ts";
@@ -71,6 +72,7 @@ before(async () => {
   };
   known.sender = await idOf(make("/v1/senders", newSender()));
   known.route = await idOf(make("/v1/routes", newRoute()));
+  known.request = await loggedRequest(godwit, key);
   document = (await godwit.request("GET", "/openapi.json")).json as unknown as Document;
   ajv.addSchema(document, "openapi.json");
 });
@@ -90,7 +92,8 @@ type Ids = Partial<
     | "key"
     | "link"
     | "sender"
-    | "route",
+    | "route"
+    | "request",
     string
   >
 >;
@@ -107,6 +110,7 @@ const NOTHING: Required<Ids> = {
   link: "lnk_01k9zs3v8mf4tb2xg1qj6n0d5c",
   sender: "snd_01k9zs3v8mf4tb2xg1qj6n0d5c",
   route: "rte_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  request: "req_01k9zs3v8mf4tb2xg1qj6n0d5c",
 };
 /** Objects of the configuration file, which cannot be changed. */
 const FIXED: Ids = { link: "fixed", sender: "file:fixed:1", route: "file:1" };
@@ -341,6 +345,7 @@ function tableOf({ path }: Route): string {
   if (path === "/v1/recipients/export") return "audit_events";
   if (path === JWKS) return "signing_keys";
   if (path === TOKEN_PATH || path === "/v1/credential" || path.startsWith("/v1/keys")) return "api_keys";
+  if (path.startsWith("/v1/requests")) return "request_log";
   const [, , noun = ""] = path.split("/");
   return noun === "usage" || noun === "queue" ? "usage_hours" : noun;
 }

@@ -31,6 +31,7 @@ const RANKS: Readonly<Record<string, number>> = {
   "settings.ts": 4,
   events: 5,
   usage: 5,
+  requests: 5,
   access: 4,
   links: 4,
   audit: 3,
