@@ -157,5 +157,12 @@ export const RESOURCES: readonly Resource[] = [
     aliases: { delete: "revoke" },
   },
   { name: "audit_events", methods: [["list", "listAuditEvents"]] },
+  {
+    name: "requests",
+    methods: [
+      ["list", "listRequests"],
+      ["get", "getRequest"],
+    ],
+  },
   { name: "credential", methods: [["get", "getCredential"]] },
 ];

@@ -9,6 +9,7 @@ import { Messages } from "./messages.ts";
 import { OwnCredential } from "./own-credential.ts";
 import { QueueDepth } from "./queue.ts";
 import { Recipients } from "./recipients.ts";
+import { RequestLog } from "./request-log.ts";
 import { Routes } from "./routes.ts";
 import { Senders } from "./senders.ts";
 import { Suppressions } from "./suppressions.ts";
@@ -39,6 +40,7 @@ export class Godwit {
   readonly recipients: Recipients;
   readonly keys: Keys;
   readonly auditEvents: AuditEvents;
+  readonly requests: RequestLog;
   readonly credential: OwnCredential;
   readonly webhooks = new Webhooks();
 
@@ -61,6 +63,7 @@ export class Godwit {
     this.recipients = new Recipients(transport);
     this.keys = new Keys(transport);
     this.auditEvents = new AuditEvents(transport);
+    this.requests = new RequestLog(transport);
     this.credential = new OwnCredential(transport);
   }
 }

@@ -30,6 +30,7 @@ export type {
   KeyWithSecret,
   Link,
   LinkTest,
+  LoggedRequest,
   Message,
   MessagePart,
   MessageValidation,

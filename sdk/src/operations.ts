@@ -74,4 +74,6 @@ export const OPERATIONS = {
   rotateKey: ["POST", "/v1/keys/{id}/rotate"],
   getCredential: ["GET", "/v1/credential"],
   listAuditEvents: ["GET", "/v1/audit_events"],
+  listRequests: ["GET", "/v1/requests"],
+  getRequest: ["GET", "/v1/requests/{id}"],
 } as const;

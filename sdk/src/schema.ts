@@ -1223,6 +1223,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests
+         * @description Returns the API requests of the last seven days in this environment, newest first. Filters can be combined. A request appears about a second after its response, and a busy environment has a sample of its requests in the log. Recipients, texts and other values are masked. See [Request log](/docs/request-log).
+         *
+         *     Required scope: `audit:read`.
+         */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/requests/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a request
+         * @description Returns a request of the last seven days by its id, which every response has in the header `X-Request-Id`. See [Request log](/docs/request-log).
+         *
+         *     Required scope: `audit:read`.
+         */
+        get: operations["getRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     event: {
@@ -3735,6 +3779,110 @@ export interface components {
             /** @description The hash that links the entry to the previous ones of the account, in hexadecimal digits. Null until the entry is sealed, moments after the change. */
             hash: string | null;
         };
+        /** @description A page of a list. */
+        RequestPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
+            data: components["schemas"]["LoggedRequest"][];
+            /** @description Whether there are further pages. */
+            has_more: boolean;
+            /** @description The `cursor` of the next page. Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description A request of the API, and its response. */
+        LoggedRequest: {
+            /**
+             * @description The id of the request, as in the header `X-Request-Id`.
+             * @example req_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "request";
+            /**
+             * Format: date-time
+             * @description The time at which the request began.
+             */
+            created_at: string;
+            /** @description The credential of the request. */
+            key: {
+                /**
+                 * @description The id of the key.
+                 * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+                 */
+                id: string;
+                /** @description The name of the key at that time. */
+                name: string | null;
+                /**
+                 * @description Whether the request had the key itself, or an access token of the key. One of `key`, `token`; new values may be added.
+                 * @example key
+                 */
+                type: "key" | "token" | (string & {});
+            };
+            /**
+             * @description The operation, as the OpenAPI document names it.
+             * @example sendMessage
+             */
+            operation: string;
+            /**
+             * @description The method.
+             * @example POST
+             */
+            method: string;
+            /**
+             * @description The path and the query. Values that may concern a person are masked.
+             * @example /v1/messages
+             */
+            path: string;
+            /**
+             * @description The status of the response. 499: the client disconnected before the end of the response.
+             * @example 400
+             */
+            status: number;
+            /**
+             * @description The error code. Null without an error.
+             * @example invalid_request_payload
+             */
+            code: string | null;
+            /** @description Whether the response was the stored one of the first request with the same key. */
+            idempotent_replayed: boolean;
+            /** @description The time from the first byte of the request to the last byte of the response. */
+            duration_ms: number;
+            /** @description The size of the body of the request. */
+            request_bytes: number;
+            /** @description The size of the body of the response. */
+            response_bytes: number;
+            /**
+             * @description The address that the request came from.
+             * @example 192.0.2.7
+             */
+            peer: string;
+            /** @description The program that sent the request, as it named itself. */
+            user_agent: string | null;
+            /** @description The message that the request created or named. */
+            message_id: string | null;
+            /** @description The refusal, with masked numbers. Null without an error. */
+            problem: {
+                /** @description What was wrong. */
+                detail: string;
+                /** @description The first faults. */
+                errors: {
+                    /** @description The place in the body. */
+                    pointer?: string;
+                    /** @description The name of the parameter. */
+                    parameter?: string;
+                    /** @description The name of the header. */
+                    header?: string;
+                    /** @description The kind of fault. */
+                    code?: string;
+                    /** @description What was wrong there. */
+                    detail?: string;
+                }[];
+            } | null;
+            /**
+             * @description The body of a refused request, with masked values and shortened. Null if the request was not refused, or had no JSON.
+             * @example {"recipient":"[12 characters]","channel":"sms","body":"[20 characters]"}
+             */
+            body: string | null;
+        };
         /** @description An access token. It stops working when its API key is revoked or expires. */
         AccessToken: {
             /** @description The token, an RFC 9068 JWT. Send it as `Authorization: Bearer …`. */
@@ -3963,6 +4111,8 @@ export type RotateKey = components['schemas']['RotateKey'];
 export type Credential = components['schemas']['Credential'];
 export type AuditEventPage = components['schemas']['AuditEventPage'];
 export type AuditEvent = components['schemas']['AuditEvent'];
+export type RequestPage = components['schemas']['RequestPage'];
+export type LoggedRequest = components['schemas']['LoggedRequest'];
 export type AccessToken = components['schemas']['AccessToken'];
 export type TokenRequest = components['schemas']['TokenRequest'];
 export type JwkSet = components['schemas']['JwkSet'];
@@ -6256,6 +6406,77 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEventPage"];
+                };
+            };
+        };
+    };
+    listRequests: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
+                cursor?: string;
+                /** @description Only responses with this status, such as `404`, or of a kind, such as `4xx`. */
+                status?: string;
+                /** @description Only requests with this method. */
+                method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+                /** @description Only requests for this operation, such as `sendMessage`. */
+                operation?: string;
+                /** @description Only requests that were refused with this error code. */
+                code?: string;
+                /** @description Only requests with this key, or with an access token of it. */
+                key_id?: string;
+                /** @description Only requests that created or named this message. */
+                message_id?: string;
+                /** @description Only requests after this time. */
+                created_after?: string;
+                /** @description Only requests before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of requests. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestPage"];
+                };
+            };
+        };
+    };
+    getRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the request. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoggedRequest"];
                 };
             };
         };

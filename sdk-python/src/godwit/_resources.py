@@ -1269,6 +1269,42 @@ class AuditEvents:
         )
 
 
+class Requests:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(
+        self,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.RequestsListQuery],
+    ) -> Pages[types.LoggedRequest]:
+        """List requests."""
+        return self._transport.pages(
+            types.LoggedRequest, "GET", "/v1/requests", {},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+            query=dict(input),
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> types.LoggedRequest:
+        """Retrieve a request."""
+        return self._transport.call(
+            types.LoggedRequest, "GET", "/v1/requests/{id}", {"id": id},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+        )
+
+
 class Credential:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -1023,6 +1023,52 @@ class AuditEvent(TypedDict):
     hash: str | None
 
 
+class RequestPage(TypedDict):
+    data: list[LoggedRequest]
+    has_more: bool
+    next_cursor: str | None
+
+
+class LoggedRequestKey(TypedDict):
+    id: str
+    name: str | None
+    type: Literal["key", "token"] | str
+
+
+class LoggedRequestProblemErrorsItem(TypedDict):
+    pointer: NotRequired[str]
+    parameter: NotRequired[str]
+    header: NotRequired[str]
+    code: NotRequired[str]
+    detail: NotRequired[str]
+
+
+class LoggedRequestProblem(TypedDict):
+    detail: str
+    errors: list[LoggedRequestProblemErrorsItem]
+
+
+class LoggedRequest(TypedDict):
+    id: str
+    object: Literal["request"]
+    created_at: str
+    key: LoggedRequestKey
+    operation: str
+    method: str
+    path: str
+    status: int
+    code: str | None
+    idempotent_replayed: bool
+    duration_ms: float
+    request_bytes: int
+    response_bytes: int
+    peer: str
+    user_agent: str | None
+    message_id: str | None
+    problem: LoggedRequestProblem | None
+    body: str | None
+
+
 class AccessToken(TypedDict):
     access_token: str
     token_type: Literal["Bearer"]
@@ -1229,5 +1275,18 @@ class AuditEventsListQuery(TypedDict):
     actor: NotRequired[str]
     action: NotRequired[str]
     target: NotRequired[str]
+    created_after: NotRequired[str]
+    created_before: NotRequired[str]
+
+
+class RequestsListQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    status: NotRequired[str]
+    method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE"]]
+    operation: NotRequired[str]
+    code: NotRequired[str]
+    key_id: NotRequired[str]
+    message_id: NotRequired[str]
     created_after: NotRequired[str]
     created_before: NotRequired[str]
