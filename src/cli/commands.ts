@@ -12,6 +12,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   listen: row("client", "print events as they happen, and forward them to a local URL", async () => (await import("./listen.ts")).listen),
   trigger: row("client", "cause an event in the test environment", async () => (await import("./trigger.ts")).trigger),
   api: row("client", "send any request to the API", async () => (await import("./api.ts")).api),
+  requests: row("client", "print the request log", async () => (await import("./requests.ts")).requests),
   accounts: row("operator", "list and create accounts", async () => (await import("./accounts.ts")).accounts),
   environments: row(
     "operator",

@@ -1,0 +1,109 @@
+/** godwit requests: prints the request log of an environment. */
+import type { Flags } from "../config.ts";
+import type { RequestRecord } from "../requests/logged-request.ts";
+import { readClientConfig } from "./client-config.ts";
+import { callRepeatedly, expectSuccess } from "./client.ts";
+import { interruption, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { print, say } from "./output.ts";
+
+const LIMIT_MS = 30_000;
+const MAX_LIMIT = 100;
+const REQUEST_ID = /^req_[0-9a-z]{26}$/;
+
+/** The flags whose values are parameters of the list, with the names of the parameters. */
+const PARAMETERS = {
+  status: "status",
+  method: "method",
+  operation: "operation",
+  code: "code",
+  key: "key_id",
+  message: "message_id",
+} as const;
+
+export const requests: Command = {
+  name: "requests",
+  about: [
+    "Prints the API requests of the last seven days in the environment of the key, the newest first, with a key that has the scope audit:read. A request appears about a second after its response, and a busy environment has a sample of its requests in the log. Recipients, texts and other values are masked.",
+    "With the id of a request, from the header X-Request-Id or from a problem, it prints that request with its faults.",
+  ],
+  usage: ["requests [--status STATUS] [flags] [--json]", "requests ID [--json]"],
+  flags: {
+    status: { value: "STATUS", help: "only this status, such as 404, or a kind, such as 4xx" },
+    method: { value: "METHOD", help: "only this method, such as POST" },
+    operation: { value: "NAME", help: "only this operation of the API, such as sendMessage" },
+    code: { value: "CODE", help: "only this error code" },
+    key: { value: "ID", help: "only requests with this key" },
+    message: { value: "ID", help: "only requests that created or named this message" },
+    since: { value: "TIME", help: "only the requests of this time until now, such as 15m" },
+    limit: { value: "NUMBER", fallback: "25", help: `how many requests; ${MAX_LIMIT} at most` },
+  },
+  settings: "client",
+  examples: [
+    ["The requests that were refused in the last hour:", "godwit requests --status 4xx --since 1h"],
+    ["One request, with its faults:", "godwit requests req_01m7efq7sbe3yt5gky9cw6af4s"],
+    ["Every request about a message:", "godwit requests --message msg_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+  ],
+  exitCodes: { 1: "the service was not reached, or refused the request" },
+  run: (input) => run(input),
+};
+
+async function run(input: Input): Promise<void> {
+  const { flags } = input;
+  const [id] = input.words;
+  if (id === undefined) return list(input);
+  if (!REQUEST_ID.test(id)) throw new UsageError("name the request by its complete id, req_…, or by nothing for the list");
+  print(flags, toShown((await read(`/v1/requests/${id}`, flags)) as RequestRecord, flags));
+}
+
+async function list(input: Input): Promise<void> {
+  const { flags } = input;
+  const page = (await read(`/v1/requests?${queryOf(input).toString()}`, flags)) as { data: RequestRecord[]; has_more: boolean };
+  print(flags, page.data, toLine);
+  if (page.has_more) say("there are more: use --since or another filter, or a larger --limit");
+}
+
+function queryOf(input: Input): URLSearchParams {
+  const { flags } = input;
+  const limit = Number(textFlag(flags, "limit") ?? 25);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+    throw new UsageError(`--limit must be a whole number from 1 to ${MAX_LIMIT}`);
+  const query = new URLSearchParams({ limit: String(limit) });
+  for (const [flag, parameter] of Object.entries(PARAMETERS)) {
+    const value = textFlag(flags, flag);
+    if (value !== undefined) query.set(parameter, flag === "method" ? value.toUpperCase() : value);
+  }
+  const seconds = readDuration(input, "since");
+  if (seconds !== undefined) query.set("created_after", new Date(Date.now() - seconds * 1_000).toISOString());
+  return query;
+}
+
+async function read(path: string, flags: Flags): Promise<unknown> {
+  const client = readClientConfig(flags);
+  const signal = AbortSignal.any([interruption(), AbortSignal.timeout(LIMIT_MS)]);
+  const result = await callRepeatedly(client, { method: "GET", path }, { signal, deadline: performance.now() + LIMIT_MS });
+  return expectSuccess(result, client, flags).json;
+}
+
+/** One request: its faults are fields of their own, as a person reads them. */
+function toShown(record: RequestRecord, flags: Flags): object {
+  if (flags["json"] === true) return record;
+  const { key, problem, ...rest } = record;
+  const faults = (problem?.errors ?? []).map(({ pointer, parameter, header, detail }) => [
+    pointer ?? parameter ?? header ?? "fault",
+    detail,
+  ]);
+  return { ...rest, key: key.name ?? key.id, detail: problem?.detail, ...Object.fromEntries(faults) };
+}
+
+/** A request as a row of the table. */
+const toLine = ({ created_at, id, method, path, status, code, key, duration_ms, message_id }: RequestRecord) => ({
+  created_at,
+  id,
+  method,
+  path,
+  status,
+  code,
+  key: key.name ?? key.id,
+  ms: Math.round(duration_ms),
+  message_id,
+});
