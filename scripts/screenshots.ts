@@ -84,6 +84,7 @@ const PAGES = [
   "usage",
   "carriers",
   "keys",
+  "requests",
   "audit",
 ];
 

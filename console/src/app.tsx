@@ -17,6 +17,8 @@ import { forgetKeptDraft } from "./messages/draft.ts";
 import { MessagePage } from "./messages/message-page.tsx";
 import { MessagesPage } from "./messages/messages-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
+import { RequestPage } from "./requests/request-page.tsx";
+import { RequestsPage } from "./requests/requests-page.tsx";
 import { SendPage } from "./send/send-page.tsx";
 import { LiveProvider } from "./session/live.tsx";
 import { resume, type EndReason, type Session } from "./session/session.ts";
@@ -103,6 +105,7 @@ function findPage(section: string, id: string | undefined): JSX.Element | undefi
     if (section === "endpoints") return <EndpointPage key={id} id={id} />;
     if (section === "suppressions") return <SuppressionsPage key={id} id={id} />;
     if (section === "carriers") return <CarrierPage key={id} id={id} />;
+    if (section === "requests") return <RequestPage key={id} id={id} />;
     if (section === "keys") return <KeysPage key={id} id={id} />;
     return undefined;
   }
@@ -135,6 +138,7 @@ const PAGES: Readonly<Record<string, JSX.Element>> = {
   usage: <UsagePage />,
   carriers: <CarriersPage />,
   keys: <KeysPage />,
+  requests: <RequestsPage />,
   audit: <AuditPage />,
 };
 

@@ -22,6 +22,7 @@ const paths: string[] = [
   "usage",
   "carriers",
   "keys",
+  "requests",
   "audit",
   "nonsense",
 ];

@@ -144,6 +144,39 @@ describe("keys", () => {
     }));
 });
 
+describe("the request log", () => {
+  test("leads from a refused request to its faults, and from a message to its requests and back", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const refused = await visits.godwit.request("POST", "/v1/messages", { key: visits.key, body: { recipient: "+1", channel: "sms" } });
+      const sent = await visits.godwit.send(visits.key);
+      const [refusedId, messageId] = [refused.headers.get("x-request-id") ?? "", String(sent.json["id"])];
+      await until("both requests to be in the log", async () => {
+        const paths = [`/v1/requests/${refusedId}`, `/v1/requests/${sent.headers.get("x-request-id")}`];
+        const found = await Promise.all(paths.map((path) => visits.godwit.request("GET", path, { key: visits.key })));
+        return found.every(({ status }) => status === 200);
+      });
+      await visitor.signIn(visits.key, "requests?status=4xx&method=POST");
+      await page.getByRole("link", { name: "POST /v1/messages" }).first().click();
+      const refusal = page.getByRole("region", { name: "Refusal" });
+      await visitor.sees("/recipient", refusal);
+      await visitor.sees('"recipient": "[2 characters]"', refusal);
+      await visitor.goto(`messages/${messageId}`);
+      await page.getByRole("link", { name: "API requests" }).click();
+      await page.getByRole("link", { name: "POST /v1/messages" }).click();
+      await page.getByRole("link", { name: messageId }).click();
+      await page.getByRole("region", { name: "Timeline" }).waitFor();
+    }));
+
+  test("names the filters that found nothing, and removes them", (context) =>
+    visits.visit(context, async (visitor) => {
+      await visitor.signIn(visits.key, "requests?code=none_such");
+      await visitor.sees("No request matches these filters");
+      await visitor.button("Remove the filters").click();
+      await until("all requests", () => !visitor.page.url().includes("code="));
+    }));
+});
+
 describe("the audit log", () => {
   /** Makes a request, and returns the id in its response. */
   const create = async (path: string, body: object): Promise<string> => {

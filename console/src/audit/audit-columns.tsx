@@ -66,7 +66,7 @@ function Request({ of: { peer, request_id: requestId } }: { of: AuditEvent }): J
   if (peer === null && requestId === null) return <span class="quiet">–</span>;
   return (
     <>
-      {peer !== null && `from ${peer}`} {requestId !== null && <code>{requestId}</code>}
+      {peer !== null && `from ${peer}`} {requestId !== null && <ResourceLink type="request" id={requestId} />}
     </>
   );
 }

@@ -21,6 +21,7 @@ import { useMessage } from "./use-message.ts";
 export function MessagePage({ id }: { id: string }): JSX.Element {
   const { message, timeline } = useMessage(id);
   const mayReadHooks = useMay("webhooks:read");
+  const mayReadRequests = useMay("audit:read");
   const { data } = message;
   const person = (data?.direction === "inbound" ? data.sender : data?.recipient) ?? "";
   const onChanged = (changed: Message): void => {
@@ -37,6 +38,15 @@ export function MessagePage({ id }: { id: string }): JSX.Element {
             <>
               {" "}
               · <Link to={`conversations/${encodeURIComponent(person)}`}>Conversation</Link>
+            </>
+          )}
+          {mayReadRequests && (
+            <>
+              {" "}
+              ·{" "}
+              <Link to="requests" query={new URLSearchParams({ message_id: id })}>
+                API requests
+              </Link>
             </>
           )}
         </>

@@ -14,6 +14,7 @@ const PATHS: Readonly<Record<string, string>> = {
   usage: "M2 2v12h12M5 11.5V8M8.5 11.5V4.5M12 11.5V6.5",
   carriers: "M8 8v6.5M5.5 10.5a3.5 3.5 0 1 1 5 0M3.5 12.5a6.3 6.3 0 1 1 9 0",
   keys: "M5 7.5a3 3 0 1 1-.01 6A3 3 0 0 1 5 7.5zM7.2 8.3L13.5 2M11 4.5l2 2",
+  requests: "M2 4.5h9M8.5 2L11 4.5 8.5 7M14 11.5H5M7.5 9L5 11.5 7.5 14",
   audit: "M3 2h10v12H3zM5.5 5h5M5.5 8h5M5.5 11h3",
 };
 

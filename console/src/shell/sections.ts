@@ -15,5 +15,6 @@ export const SECTIONS: readonly Section[] = [
   { path: "usage", title: "Usage", scope: "usage:read" },
   { path: "carriers", title: "Carriers", scope: "links:read" },
   { path: "keys", title: "Keys", scope: "keys:read" },
+  { path: "requests", title: "Requests", scope: "audit:read" },
   { path: "audit", title: "Audit log", scope: "audit:read" },
 ];

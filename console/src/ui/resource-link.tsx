@@ -12,6 +12,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   link: { path: "carriers", scope: "links:read" },
   template: { path: "templates", scope: "templates:read" },
   suppression: { path: "suppressions", scope: "suppressions:read" },
+  request: { path: "requests", scope: "audit:read" },
   message: { path: "messages", scope: "messages:read" },
 };
 

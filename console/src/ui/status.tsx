@@ -54,3 +54,8 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 /** Shows the status. An unknown status is shown without a color of its own. */
 export const Status = ({ of }: { of: string }): JSX.Element => <span class={`status ${TONES[of] ?? "flat"}`}>{words(of)}</span>;
+
+/** The status of an HTTP response. */
+export const ResponseStatus = ({ of }: { of: number }): JSX.Element => (
+  <span class={`status ${of >= 500 ? "bad" : of >= 400 ? "wait" : "good"}`}>{of}</span>
+);
