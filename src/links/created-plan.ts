@@ -18,6 +18,8 @@ import type { LinkReader, UsableLink } from "./stored-link.ts";
 
 /** The name of the setup among the lanes that announcements name. */
 const SETUP_LANE = "@setup";
+// Less than every version.
+const UNREAD = "-1";
 // An announcement can be lost, and a pause that a carrier caused ends by itself.
 const LOOK_EVERY_MS = 2_000;
 // A person needs minutes to act. Messages that are sent after a pause, while the account is still blocked, fail.
@@ -35,7 +37,7 @@ export type CreatedPlansParts = {
 export class CreatedPlans {
   readonly #parts: CreatedPlansParts;
   readonly #job: RepeatingJob;
-  #version = "";
+  #version = UNREAD;
   #pauses: Pauses = new Map();
   /** The records of each account, by the key of its id. */
   #records: ReadonlyMap<string, AccountRecords> = new Map();
@@ -65,6 +67,11 @@ export class CreatedPlans {
 
   stop(): Promise<void> {
     return this.#job.stop();
+  }
+
+  /** Reads all tables again with the next look. A database that was recovered to an earlier time counts its versions again, from a lower one. */
+  forgetVersion(): void {
+    this.#version = UNREAD;
   }
 
   /** Applies a change that this node has committed, and announces it to the others. Resolves when new messages follow it. */

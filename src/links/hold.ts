@@ -31,11 +31,12 @@ async function writeHold(tx: Tx, clock: Clock, why: string, origin: ChangeOrigin
   return pause;
 }
 
-/** Begins the hold of a database that was recovered to an earlier time while nodes ran. `begun` is called before the database is used again: this
- *  node must not claim a message until it reads the stored hold. */
+/** Begins the hold of a database that was recovered to an earlier time while nodes ran. `begun` is called before the database is used again, also if
+ *  another node has begun the hold: this node must not claim a message until it reads the stored hold. */
 export const holdRecovered = (db: Database, clock: Clock, begun: (hold: Pause) => void): void =>
   db.history.onLoss(async (tx) => {
-    const hold = await writeHold(tx, clock, "the database was recovered to a time before the last commits", SYSTEM_ORIGIN);
+    const written = await writeHold(tx, clock, "the database was recovered to a time before the last commits", SYSTEM_ORIGIN);
+    const hold = written ?? (await readPauses(tx, clock.now())).get(HOLD);
     if (hold !== undefined) begun(hold);
   });
 

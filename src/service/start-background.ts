@@ -85,6 +85,7 @@ export async function startBackground(shared: Process) {
   await holdRestored(config, db, clock);
   holdRecovered(db, clock, (hold) => {
     linkDirectory.hold(hold);
+    createdPlans.forgetVersion();
     log.warn({ event: "delivery.on_hold", reason: hold.detail }, "no message is handed over until godwit resume");
   });
   await createdPlans.load();
