@@ -22,7 +22,7 @@ import {
 } from "../providers/provider.ts";
 import { isDatabaseTrouble } from "../database/database.ts";
 import type { Attributes } from "../tracing/tracing.ts";
-import { beginAgain, beginSending, DATABASE_RETRY_MS, type Begun, type Obstacle } from "./begin-sending.ts";
+import { beginAgain, beginSending, DATABASE_RETRY_MS, findLost, type Begun, type Obstacle } from "./begin-sending.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
 import type { DeliveryContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -174,6 +174,8 @@ export class Attempts {
         return this.#advance(changeBy(obstacle.from, consentSignal(obstacle.code), nowMs));
       case "unsent":
         return this.#untilStored(() => this.#advance(settleChange(obstacle.from, UNSENT, this.#context(link))));
+      case "lost":
+        return this.#giveUp(message, await this.#untilStored(() => findLost(this.#parts, obstacle)), link);
       case "changed":
         return DONE;
       case "busy":

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { findRefusal, type ConsentRefusal } from "../consent/refusal.ts";
 import { ConnectionLost, isDatabaseTrouble } from "../database/database.ts";
 import type { Link } from "../links/link.ts";
-import type { Advancer } from "../messages/advance.ts";
+import { existingEntries } from "../events/queries.ts";
+import { toOwned, type Advancer } from "../messages/advance.ts";
 import { changeBy, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { DeliveryContext } from "./context.ts";
@@ -19,8 +20,10 @@ export type Obstacle =
   | { kind: "busy" }
   /** `from` is the version of the message that the refusal applies to. */
   | { kind: "refused"; code: ConsentRefusal; from: Message }
-  /** The message is stored as `from`, which is `sending`, or may be. Nothing has left. */
+  /** The message is stored as `from`, which is `sending`. Nothing has left. */
   | { kind: "unsent"; from: Message }
+  /** The connection was lost during the commit of the change, and its outcome could not be found out. Nothing has left. */
+  | { kind: "lost"; change: Change; session: string }
   | { kind: "failed"; error: unknown };
 
 /** The message as `sending`, with the moment at which nothing spoke against it, or the obstacle. */
@@ -53,8 +56,9 @@ export async function beginSending(parts: BeginParts, message: Message, link: Li
     if (msSince(writtenAt) > MAX_DELAY_MS) return await checkAgain(parts, change.after, isOver);
     return { kind: "sending", message: change.after, checkedAt: moment() };
   } catch (error) {
-    // The database may have committed the change.
-    return change !== undefined && error instanceof ConnectionLost ? { kind: "unsent", from: change.after } : { kind: "failed", error };
+    return change !== undefined && error instanceof ConnectionLost
+      ? { kind: "lost", change, session: error.session }
+      : { kind: "failed", error };
   }
 }
 
@@ -80,6 +84,15 @@ export const sendingSignal = (message: Message, link: Link): Signal => {
     move: { kind: "stay" },
   };
 };
+
+/** Finds out what became of a change to `sending` whose connection was lost. The message alone does not show it: another node may have changed it, to
+ *  the same status and with the same sequence. The entry of the timeline is that of this change. */
+export async function findLost(parts: BeginParts, { change, session }: Extract<Obstacle, { kind: "lost" }>): Promise<Obstacle> {
+  // An entry that is missing after the end of the session cannot appear later.
+  await parts.db.endSession(session);
+  const isStored = (await existingEntries(parts.db, [toOwned(change)])).length > 0;
+  return isStored ? { kind: "unsent", from: change.after } : findObstacle(parts, change.before);
+}
 
 /** Why a message did not become `sending`. */
 async function findObstacle(parts: BeginParts, message: Message): Promise<Obstacle> {

@@ -267,7 +267,7 @@ with offer as materialized (${selectOffer(leasedUntil, endpoints)}
          delivered_at = item.delivered_at${variant.isWhole ? FURTHER_FIELDS : ""}
     from ${items}
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected_sequence
+     and m.sequence = item.expected_sequence and m.status = item.previous_status
      and case when m.recipient = '${ERASED}' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end

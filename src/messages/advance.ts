@@ -149,5 +149,6 @@ const eventOf = ({ before, after, entry }: Change): CommittedEvent => ({
   trace: before.trace,
 });
 
-const toOwned = ({ before: { accountId, environment }, entry }: Change) => ({ accountId, environment, entry });
+/** The entry of a change, by its keys. */
+export const toOwned = ({ before: { accountId, environment }, entry }: Change) => ({ accountId, environment, entry });
 const compareIds = (a: Change | undefined, b: Change | undefined): number => (a && b ? Buffer.compare(a.before.id, b.before.id) : 0);

@@ -25,6 +25,8 @@ export class DatabaseWire {
   /** The sockets to the service. */
   readonly #near = new Set<Socket>();
   #cut: { moment: Moment; mark: string } | undefined;
+  #onCut: () => void = () => undefined;
+  #isCutOff = false;
 
   private constructor(url: string, server: Server, sockets: Set<Socket>) {
     this.url = url;
@@ -52,14 +54,22 @@ export class DatabaseWire {
     return wire;
   }
 
-  /** Cuts the connection of the next statement that contains the mark. */
-  cutNext(moment: Moment, mark: string): void {
+  /** Cuts the connection of the next statement that contains the mark. `onCut` is called when the statement, or its response, is held
+   *  back. */
+  cutNext(moment: Moment, mark: string, onCut: () => void = () => undefined): void {
     this.#cut = { moment, mark };
+    this.#onCut = onCut;
   }
 
   /** Cuts every connection to the service. The database does not notice. */
   cutAll(): void {
     for (const socket of this.#near) socket.destroy();
+  }
+
+  /** Cuts every connection of the service, and all that it opens, until it is called with false. */
+  cutOff(isCutOff: boolean): void {
+    this.#isCutOff = isCutOff;
+    if (isCutOff) this.cutAll();
   }
 
   /** Passes on nothing more, not even the end of a connection, as a machine that has vanished. New connections work. */
@@ -75,6 +85,7 @@ export class DatabaseWire {
 
   #join(near: Socket, far: Socket): void {
     let pending: Moment | undefined;
+    if (this.#isCutOff) near.destroy();
     this.#near.add(near);
     near.on("close", () => this.#near.delete(near));
     near.on("data", (chunk) => {
@@ -82,6 +93,7 @@ export class DatabaseWire {
       if (moment !== undefined) this.#cut = undefined;
       if (moment === "asked") {
         near.destroy();
+        this.#onCut();
         return;
       }
       // A large statement arrives in several chunks, and the mark is in one of them.
@@ -92,7 +104,10 @@ export class DatabaseWire {
       });
     });
     far.on("data", (chunk) => {
-      if (pending === "answered") near.destroy();
+      if (pending === "answered" && !near.destroyed) {
+        near.destroy();
+        this.#onCut();
+      }
       if (near.destroyed) return;
       if (pending === "ended" && chunk.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY))
         near.end(Buffer.concat([chunk, fatal("57P01", "terminating connection due to administrator command")]));

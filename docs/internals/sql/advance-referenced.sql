@@ -27,7 +27,7 @@ with offer as materialized (
            move, usage_minute, usage_bucket, usage_segments, reference_link, reference_id, reference_expires_at,
            ordinal)
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected_sequence
+     and m.sequence = item.expected_sequence and m.status = item.previous_status
      and case when m.recipient = 'erased' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end

@@ -27,7 +27,7 @@ with offer as materialized (
            ($25::boolean[])[1] as is_ignored, ($26::smallint[])[1] as move, ($27::integer[])[1] as usage_minute,
            ($28::smallint[])[1] as usage_bucket, ($29::smallint[])[1] as usage_segments, 1::bigint as ordinal) as item
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected_sequence
+     and m.sequence = item.expected_sequence and m.status = item.previous_status
      and case when m.recipient = 'erased' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end

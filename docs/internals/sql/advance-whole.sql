@@ -38,7 +38,7 @@ with offer as materialized (
            due_at, lane, queue_priority, queue_expires_at, part_ids, parts_total, parts_reference, usage_error,
            usage_bucket_before, usage_error_before, usage_segments_before, ordinal)
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected_sequence
+     and m.sequence = item.expected_sequence and m.status = item.previous_status
      and case when m.recipient = 'erased' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end

@@ -26,7 +26,7 @@ with offer as materialized (
            updated_at, sent_at, delivered_at, event_id, event_type, record, previous_status, detail, is_ignored,
            move, usage_minute, usage_bucket, usage_segments, ordinal)
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected_sequence
+     and m.sequence = item.expected_sequence and m.status = item.previous_status
      and case when m.recipient = 'erased' then item.is_whole is null
               else (m.redacted_at is null) = item.is_whole
          end
