@@ -1,8 +1,7 @@
 /** A shop that sends a text when an order ships, and shows what became of the text. */
-import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import express, { type NextFunction, type Request, type Response } from "express";
-import { ApiError, Godwit, type Message, verifyWebhook, WebhookError } from "godwit-sdk";
+import { ApiError, Godwit, idempotencyKeyFrom, type Message, verifyWebhook, WebhookError } from "godwit-sdk";
 
 type Order = { id: string; phone: string; text_status: string };
 
@@ -20,16 +19,11 @@ const unsent = database.prepare("select id, phone, text_status from orders where
 const setStatus = database.prepare("update orders set text_status = ?, sequence = ? where id = ? and sequence < ?");
 const setRefusal = database.prepare("update orders set text_status = ? where id = ?");
 
-/** The same key for the same order, in the form of a version-4 UUID. The text is sent once, however often the request is made. */
-function keyOf(orderId: string): string {
-  const hex = createHash("sha256").update(`shipped:${orderId}`).digest("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-}
-
 async function sendText({ id, phone }: Order): Promise<void> {
   try {
     const text = { recipient: phone, channel: "sms", body: `Your order ${id} is on its way.`, client_reference: id } as const;
-    record(await godwit.messages.send(text, { idempotencyKey: keyOf(id) }));
+    // The same key for the same order: the text is sent once, however often the request is made.
+    record(await godwit.messages.send(text, { idempotencyKey: await idempotencyKeyFrom(`shipped:${id}`) }));
   } catch (error) {
     // The number is not valid, or the customer has opted out. After any other error the order stays unsent.
     if (error instanceof ApiError && (error.status === 400 || error.status === 422)) setRefusal.run(error.code, id);

@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-from godwit import ApiError, AsyncGodwit, ConnectionFailed, Godwit, GodwitError, RequestTimeout, WebhookError, response_of
+from godwit import ApiError, AsyncGodwit, ConnectionFailed, Godwit, GodwitError, RequestTimeout, WebhookError, idempotency_key_from, response_of
 
 KINDS = {"api": ApiError, "connection": ConnectionFailed, "timeout": RequestTimeout, "webhook": WebhookError}
 
@@ -51,6 +51,8 @@ def assert_raised(error: GodwitError, expected: dict[str, Any]) -> None:
 
 def start(client: Godwit | AsyncGodwit, step: dict[str, Any]) -> Any:
     """Calls the method of a step. The result is a record, a list or an awaitable."""
+    if "key_from" in step:
+        return {"key": idempotency_key_from(step["key_from"])}
     if "verify" in step:
         return client.webhooks.verify(step["verify"]["body"], step["verify"]["headers"], step["verify"]["secret"])
     resource, method = step["call"].split(".")
@@ -85,7 +87,7 @@ async def run_async(client: AsyncGodwit, step: dict[str, Any]) -> Any:
             return page_result(await made)
         case "second_page":
             return page_result(await (await made.first_page()).next_page())
-    return made if "verify" in step else await made
+    return await made if "call" in step else made
 
 
 def check(step: dict[str, Any], result: Any, error: GodwitError | None) -> None:

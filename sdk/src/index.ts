@@ -57,6 +57,6 @@ export type {
   WebhookEndpoint,
   WebhookEndpointWithSecret,
 } from "./schema.ts";
-/** Creates an idempotency key to store with your own data. */
-export { newUuid as newIdempotencyKey } from "./uuid.ts";
+/** Idempotency keys: a new one to store with your own data, or one that is derived from your own id. */
+export { idempotencyKeyFrom, newUuid as newIdempotencyKey } from "./uuid.ts";
 export { verifyWebhook, WebhookError, type WebhookFault, type WebhookHeaders, type WebhookOptions } from "./webhook.ts";

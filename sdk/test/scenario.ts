@@ -20,6 +20,8 @@ export type Step = {
   options?: Readonly<Record<string, unknown>>;
   /** Which part of a list is read. */
   take?: "first_page" | "second_page" | "all";
+  /** The text from which an idempotency key is derived. */
+  key_from?: string;
   verify?: Readonly<{ body: string; headers: unknown; secret: unknown }>;
   /** The members that the result must have. */
   expect?: Readonly<Record<string, unknown>>;

@@ -7,6 +7,7 @@ import {
   ConnectionError,
   Godwit,
   GodwitError,
+  idempotencyKeyFrom,
   Pages,
   TimeoutError,
   WebhookError,
@@ -68,7 +69,8 @@ const toOptions = (given: Readonly<Json>): Json =>
   );
 
 async function runStep(client: Godwit, step: Step): Promise<{ data: Json; response: unknown }> {
-  const { call = "", ids = [], input, options = {}, take, verify } = step;
+  const { call = "", ids = [], input, options = {}, take, verify, key_from: text } = step;
+  if (text !== undefined) return { data: { key: await idempotencyKeyFrom(text) }, response: {} };
   if (verify !== undefined) {
     const event = await client.webhooks.verify(verify.body, verify.headers as WebhookHeaders, verify.secret as string | string[]);
     return { data: event, response: {} };

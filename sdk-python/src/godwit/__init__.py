@@ -3,7 +3,7 @@
 from . import types
 from ._async_lists import AsyncPage, AsyncPages
 from ._async_streams import AsyncEventStream, AsyncRecipientExport
-from ._call import ApiResponse, RateLimit, response_of
+from ._call import ApiResponse, RateLimit, idempotency_key_from, response_of
 from ._client import AsyncGodwit, Godwit
 from ._errors import ApiError, ConnectionFailed, Fault, GodwitError, RequestTimeout, WebhookError
 from ._lists import Page, Pages
@@ -35,6 +35,7 @@ __all__ = [
     "RequestTimeout",
     "ResponseEvent",
     "WebhookError",
+    "idempotency_key_from",
     "response_of",
     "types",
     "verify_webhook",

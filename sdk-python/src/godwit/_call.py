@@ -6,6 +6,7 @@ once, for the synchronous and the asynchronous client.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import random
@@ -119,6 +120,15 @@ def response_of(record: Mapping[str, Any]) -> ApiResponse:
     if isinstance(record, Record):
         return record.response
     raise TypeError("response_of takes a record that a method of the client returned")
+
+
+def idempotency_key_from(text: str) -> str:
+    """Returns an idempotency key that is derived from a text, such as ``order-17``: the same key for the same text, also in the TypeScript
+    SDK. So a program that starts again repeats its request with the same key without storing it. Another message about the same order needs
+    another text, such as ``order-17 shipped``."""
+    if text == "":
+        raise ValueError("the text of an idempotency key must not be empty: all requests would have the same key")
+    return str(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4))
 
 
 def is_retryable(error: Exception) -> bool:
