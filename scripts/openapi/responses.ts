@@ -64,7 +64,7 @@ function responseOf(codes: readonly ErrorCode[]): Json {
     headers: headerRefs([
       "X-Request-ID",
       ...(WITHOUT_QUOTA.has(status) ? [] : ["RateLimit-Policy", "RateLimit"]),
-      ...([409, 429, 503].includes(status) ? ["Retry-After"] : []),
+      ...([409, 429, 503].includes(status) || codes.includes("verification_too_soon") ? ["Retry-After"] : []),
       ...([401, 403].includes(status) ? ["WWW-Authenticate"] : []),
     ]),
     content: {

@@ -8,7 +8,8 @@ import { readTrace, traceIdOf } from "../lib/trace.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
 import type { Exchange, Matched } from "./exchange.ts";
 import type { Page } from "./page.ts";
-import type { Route } from "./route.ts";
+import { contentTypeFor } from "./responses.ts";
+import type { Route, RouteResponse } from "./route.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { isLoopback } from "../lib/addresses.ts";
 
@@ -193,6 +194,11 @@ export const beginSpan = (
     "godwit.request_id": id,
     "godwit.environment": environment,
   });
+
+export function sendReply(exchange: Exchange, { status, body, headers }: RouteResponse): void {
+  if (headers) exchange.headers(headers);
+  exchange.send(status, contentTypeFor(status), body);
+}
 
 export async function respondWithPage(page: Page, exchange: Exchange): Promise<void> {
   const { params, query, request, url, ip, origin, body } = exchange;

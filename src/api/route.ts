@@ -39,17 +39,24 @@ export type Call<Body, Query, Params> = {
 
 export type Urgency = "urgent" | "usual" | "bulk";
 
-export type RouteResponse = { status: number; body: string; location?: string | null; isReplay?: boolean };
+export type RouteResponse = {
+  status: number;
+  body: string;
+  location?: string | null;
+  isReplay?: boolean;
+  headers?: Problem["headers"] | undefined;
+};
 
 /** A streaming response: frames of text, until they end or the client disconnects. */
 export type StreamResponse = { status: 200; contentType: string; frames: AsyncGenerator<string> };
 
 /** The response of a write. */
-export const toResponse = ({ kind, status, location, body }: Executed | Replay): RouteResponse => ({
-  status,
-  location,
-  body,
-  isReplay: kind === "replay",
+export const toResponse = (response: Executed | Replay): RouteResponse => ({
+  status: response.status,
+  location: response.location,
+  body: response.body,
+  isReplay: response.kind === "replay",
+  headers: response.kind === "replay" ? undefined : response.headers,
 });
 
 /** The status of the same response if the requested state existed before, and nothing changed. */

@@ -21,7 +21,7 @@ import { OpenConnections } from "./open-connections.ts";
 import type { Page } from "./page.ts";
 import { nextPageOf } from "./paging.ts";
 import { createReader } from "./read-request.ts";
-import { beginSpan, callerOf, malformation, MAX_HEADERS, report, respondWithPage, singles, type Reports } from "./requests.ts";
+import { beginSpan, callerOf, malformation, MAX_HEADERS, report, respondWithPage, sendReply, singles, type Reports } from "./requests.ts";
 import { unmatched } from "./similar-path.ts";
 import { BODY_LIMIT_BYTES, contentTypeFor, JSON_TYPE, toProblem } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
@@ -275,7 +275,7 @@ export class Server {
       }
       const next = route.query === undefined ? undefined : nextPageOf(exchange.url, response.body);
       if (next !== undefined) exchange.header("link", `<${next}>; rel="next"`);
-      exchange.send(response.status, contentTypeFor(response.status), response.body);
+      sendReply(exchange, response);
     };
   }
 

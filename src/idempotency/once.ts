@@ -26,6 +26,8 @@ export type WriteResponse = {
   isSecret?: true;
   /** The recipient that the body names, by which an erasure finds the stored body. */
   recipient?: Recipient;
+  /** Headers of this response that its replays do not have. */
+  headers?: Problem["headers"];
 };
 export type Executed<R extends WriteResponse = WriteResponse> = R & { kind: "executed"; location: string | null };
 
@@ -110,7 +112,7 @@ export class Once {
   write({ credential, claim, writeProblem }: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     return this.transaction(credential, claim, async (tx) => {
       const done = await work(tx);
-      return done instanceof Problem ? { status: done.status, body: writeProblem(done) } : done;
+      return done instanceof Problem ? { status: done.status, body: writeProblem(done), headers: done.headers } : done;
     });
   }
 

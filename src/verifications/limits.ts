@@ -16,7 +16,7 @@ export type Recent = { ofRecipient: number; ofPrefix: number; lastAtMs: number |
 export function limitProblem({ ofRecipient, ofPrefix, lastAtMs }: Recent, limits: Limits, nowMs: number): Problem | undefined {
   // The clocks of nodes differ a little, so the last code may seem to lie in the future. Without a cooldown there is no wait.
   const waitMs = lastAtMs === null || limits.cooldownSeconds === 0 ? 0 : lastAtMs + limits.cooldownSeconds * 1_000 - nowMs;
-  if (waitMs > 0) return problem("verification_too_soon", `the next code can be sent in ${seconds(Math.ceil(waitMs / 1_000))}`);
+  if (waitMs > 0) return tooSoon(Math.ceil(waitMs / 1_000));
   if (ofRecipient >= limits.perRecipientHour)
     return problem("verification_limit_reached", `at most ${limits.perRecipientHour} codes per hour are sent to one recipient`);
   if (ofPrefix >= limits.perPrefixHour)
@@ -27,7 +27,13 @@ export function limitProblem({ ofRecipient, ofPrefix, lastAtMs }: Recent, limits
   return undefined;
 }
 
-const seconds = (count: number): string => `${count} second${count === 1 ? "" : "s"}`;
+function tooSoon(seconds: number): Problem {
+  const wait = `${seconds} second${seconds === 1 ? "" : "s"}`;
+  return problem("verification_too_soon", `the next code can be sent in ${wait}`, { "retry-after": String(seconds) });
+}
 
-const problem = (code: "verification_too_soon" | "verification_limit_reached", detail: string): Problem =>
-  new Problem(code, { detail, errors: [{ pointer: "/recipient", code, detail }] });
+const problem = (
+  code: "verification_too_soon" | "verification_limit_reached",
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Problem => new Problem(code, { detail, errors: [{ pointer: "/recipient", code, detail }], headers });

@@ -16,7 +16,7 @@ import { concealing, hashCode, isCode, newCode } from "./code.ts";
 import { limitProblem, type Limits } from "./limits.ts";
 import { channelsOf, DEFAULT_CODE_LENGTH, DEFAULT_CODE_TTL_SECONDS, toMessageRequest, type NewVerification } from "./new-verification.ts";
 import { insertVerification, lockVerification, readRecent, storeVerification, supersede, waitForTurn } from "./queries.ts";
-import { MAX_ATTEMPTS, statusOf, verificationRecord, type Verification } from "./verification.ts";
+import { MAX_ATTEMPTS, statusOf, verificationRecord, type Verification, type VerificationStatus } from "./verification.ts";
 
 export type VerifierParts = Omit<AcceptParts, "watch"> & { box: SecretBox; limits: Limits };
 
@@ -122,7 +122,7 @@ export class Verifier {
       if (found === undefined) throw noSuchVerification();
       const nowMs = this.now();
       const status = statusOf(found, nowMs);
-      if (status !== "pending") return new Problem("verification_not_pending", { detail: `the verification is ${status}` });
+      if (status !== "pending") return notPending(status);
       const { verification, more } = work(found, nowMs);
       const changed = { ...verification, updatedAtMs: nowMs };
       await storeVerification(tx, changed);
@@ -133,6 +133,12 @@ export class Verifier {
 }
 
 export const noSuchVerification = (): Problem => new Problem("not_found", { detail: "no such verification in this environment" });
+
+/** The fault has the status as its code, so that a program can tell an expired code from too many wrong ones. */
+function notPending(status: VerificationStatus): Problem {
+  const detail = `the verification is ${status}`;
+  return new Problem("verification_not_pending", { detail, errors: [{ parameter: "id", code: status, detail }] });
+}
 
 /** Rewrites a problem of the message in terms of the request: the client named only the template and the recipient. */
 function inTermsOfRequest({ code, detail, errors = [] }: Problem): Problem {

@@ -130,8 +130,9 @@ test("a further code can be sent after the cool-down, and of many concurrent req
   for (const reply of replies) {
     if (reply === first) continue;
     assertProblem(reply, "verification_too_soon");
-    const [, seconds] = /^The next code can be sent in (\d+) seconds\.$/.exec(String(reply.json["detail"])) ?? [];
+    const seconds: string | undefined = /^The next code can be sent in (\d+) seconds\.$/.exec(String(reply.json["detail"]))?.[1];
     assert.ok(Number(seconds) > 0 && Number(seconds) <= 600, String(reply.json["detail"]));
+    assert.equal(reply.headers.get("retry-after"), seconds);
   }
   assert.equal((await client.messages.list({ recipient: recipient, limit: "100" })).data.length, 1);
   // The cool-down applies with any final status and any channel.

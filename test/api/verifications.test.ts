@@ -339,6 +339,7 @@ describe("a check", () => {
     const late = await client.verifications.check(id);
     assertProblem(late, "verification_not_pending");
     assert.equal(late.json["detail"], "The verification is failed.");
+    assert.deepEqual(late.json["errors"], [{ parameter: "id", code: "failed", detail: "the verification is failed" }]);
     const { status, attempts, verified_at: verifiedAt } = await client.verifications.read(id);
     assert.deepEqual([status, attempts, verifiedAt], ["failed", 5, null]);
   });
@@ -401,6 +402,7 @@ describe("a check", () => {
     for (const reply of [await client.verifications.check(id), await client.verifications.cancel(id)]) {
       assertProblem(reply, "verification_not_pending");
       assert.equal(reply.json["detail"], "The verification is expired.");
+      assert.deepEqual(reply.json["errors"], [{ parameter: "id", code: "expired", detail: "the verification is expired" }]);
     }
     const { status, attempts, attempts_left: left, verified_at: verifiedAt } = await client.verifications.read(id);
     assert.deepEqual([status, attempts, left, verifiedAt], ["expired", 0, 0, null]);
