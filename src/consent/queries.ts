@@ -128,15 +128,15 @@ export const findSuppression = find("");
 /** Locks a suppression until the transaction ends. */
 export const lockSuppression = find("\n   for update");
 
-export type SuppressionFilter = { before: Uuid; recipient: string | null; sender: string | null; isActive: boolean };
+export type SuppressionFilter = { from: Uuid; before: Uuid; recipient: string | null; sender: string | null; isActive: boolean };
 
 const listBy = (condition: string): Prepared =>
   scanStatement({
     scan: `
   select id, sender, is_active
     from suppressions
-   where account_id = $1 and environment = $2 and id < $5 and ${condition}`,
-    filter: "($6::text is null or sender = $6) and is_active = $7",
+   where account_id = $1 and environment = $2 and id < $5 and id >= $6 and ${condition}`,
+    filter: "($7::text is null or sender = $7) and is_active = $8",
     whole: `
   select ${COLUMNS}
     from suppressions s
@@ -144,7 +144,7 @@ const listBy = (condition: string): Prepared =>
   });
 
 const listAll = listBy(BY_ID);
-const listByRecipient = listBy(`recipient = $8 and ${BY_RECIPIENT}`);
+const listByRecipient = listBy(`recipient = $9 and ${BY_RECIPIENT}`);
 
 /** A page of suppressions, newest first. */
 export async function listSuppressions(
@@ -153,9 +153,9 @@ export async function listSuppressions(
   filter: SuppressionFilter,
   limit: number,
 ): Promise<ListPage<Suppression>> {
-  const { before, recipient, sender, isActive } = filter;
+  const { from, before, recipient, sender, isActive } = filter;
   const [statement, values] =
-    recipient === null ? [listAll, [before, sender, isActive]] : [listByRecipient, [before, sender, isActive, recipient]];
+    recipient === null ? [listAll, [before, from, sender, isActive]] : [listByRecipient, [before, from, sender, isActive, recipient]];
   const { items, next } = await readPage<StoredRow & { id: SuppressionId }>(db, statement, { owner, limit, isFiltered: true, values });
   return { items: items.map(toSuppression), next };
 }

@@ -3,7 +3,7 @@ import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, pageFrom, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { jsonResponse } from "../http/json-response.ts";
-import { oneOf, optional, Type, type Static } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import { decodeId } from "../model/id.ts";
 import { recipientParameter, senderField } from "../links/address.ts";
 import type { Database } from "../database/database.ts";
@@ -30,6 +30,8 @@ const ListQuery = Type.Object(
       Type.String({ ...senderField, description: "Only suppressions of exactly this sender, without those for all senders." }),
     ),
     status: optional(oneOf(SUPPRESSION_STATUSES, { description: "Only suppressions with this status. Default: `active`." })),
+    created_after: timeParameter("Only suppressions whose first opt-out was after this time."),
+    created_before: timeParameter("Only suppressions whose first opt-out was before this time."),
   },
   { additionalProperties: false },
 );
@@ -160,7 +162,7 @@ async function findOwn(db: Database, credential: Credential, text: string): Prom
 
 async function listPage(db: Database, credential: Credential, query: Static<typeof ListQuery>): Promise<object> {
   const filter = {
-    before: idRange(query).before,
+    ...idRange(query),
     recipient: query.recipient ?? null,
     sender: query.sender ?? null,
     isActive: (query.status ?? "active") === "active",

@@ -177,7 +177,7 @@ async function* exportLines(person: Person, read: ReadPage, nowMs: () => number)
   const inbound = (before: Uuid) => read((db) => listInbound(db, person, { sender: recipient, before }, PAGE));
   for (const list of [outbound, inbound]) for await (const message of itemsOf(list)) yield* messageLines(message, read);
   for (const isActive of [true, false]) {
-    const filter = { recipient, sender: null, isActive };
+    const filter = { from: NIL_UUID, recipient, sender: null, isActive };
     const suppressions = itemsOf((before) => read((db) => listSuppressions(db, person, { ...filter, before }, PAGE)));
     for await (const suppression of suppressions) yield* suppressionLines(suppression, read);
   }

@@ -7,7 +7,7 @@ import { findRefusal, isSuppressed, isWindowClosed } from "../../src/consent/ref
 import { findSuppression, listSuppressions, lockSuppression } from "../../src/consent/queries.ts";
 import type { Pair, Suppression } from "../../src/consent/suppression.ts";
 import { encodeId, newId } from "../../src/model/id.ts";
-import { MAX_UUID, newUuid, uuidFromBytes, uuidTimeMs, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { MAX_UUID, newUuid, NIL_UUID, uuidFromBytes, uuidTimeMs, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { Database, type Queryable, type Tx } from "../../src/database/database.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import type { Sql } from "../../src/database/sql.ts";
@@ -540,7 +540,7 @@ describe("the query plan", () => {
       const PAGES = { recipient: [crowd, "by_recipient", 5_000], all: [null, "by_id", 5_000] } as const;
       for (const [what, [recipient, index, most]] of Object.entries(PAGES)) {
         test(`reads a bounded number of rows for a page of ${what}, with its index`, async () => {
-          const filter = { before: MAX_UUID, recipient, sender: "S7", isActive: true };
+          const filter = { from: NIL_UUID, before: MAX_UUID, recipient, sender: "S7", isActive: true };
           const { text, values } = await statementOf((fake) => listSuppressions(fake, { accountId, environment: "test" }, filter, 25));
           const plan = await planOf(own.db, text, values);
           const [, rowCount] = new RegExp(`Scan Backward using suppressions_${index} on .*actual rows=([\\d.]+) loops=1`).exec(plan) ?? [];

@@ -233,6 +233,20 @@ describe("the list", () => {
     });
   }
 
+  test("created_after and created_before exclude the given time, also with a recipient", async () => {
+    const at = String(made[1]?.["created_at"]);
+    const fits = (isLater: boolean, recipient?: string): unknown[] =>
+      made
+        .filter((each) => each["status"] === "active" && (recipient === undefined || each["recipient"] === recipient))
+        .filter((each) => (isLater ? String(each["created_at"]) > at : String(each["created_at"]) < at));
+    for (const filter of [{}, { recipient: other }]) {
+      const later = await own.suppressions.list({ ...filter, created_after: at });
+      assert.deepEqual(later.data, fits(true, filter.recipient));
+      const earlier = await own.suppressions.list({ ...filter, created_before: at });
+      assert.deepEqual(earlier.data, fits(false, filter.recipient));
+    }
+  });
+
   test("reads a bounded number of rows for a page, and continues there", async () => {
     const many = await newClient();
     const { id } = await many.suppressions.add({ sender: "Rare" });
