@@ -32,7 +32,7 @@ def store(message, person, number):
     # An event can arrive twice. The id of the message makes the second one harmless.
     query(
         "insert or ignore into messages values (?, ?, ?, ?, ?, ?, ?)",
-        message["id"], person, number, message["channel"], message["direction"], message["body"], message["created_at"],
+        message.id, person, number, message.channel, message.direction, message.body, message.created_at,
     )
 
 
@@ -42,9 +42,9 @@ def receive():
         event = verify_webhook(request.get_data(), request.headers, SECRET)
     except WebhookError as error:
         return error.reason, 400
-    if event["type"] == "message.received":
-        message = event["data"]["message"]
-        store(message, person=message["sender"], number=message["recipient"])
+    if event.type == "message.received":
+        message = event.data.message
+        store(message, person=message.sender, number=message.recipient)
     return "", 204
 
 
@@ -77,4 +77,4 @@ def reply(person):
         # recipient_opted_out, or service_window_closed on WhatsApp
         return {"error": error.code, "detail": error.detail}, 409
     store(message, person=person, number=number)
-    return {"id": message["id"], "status": message["status"]}, 201
+    return {"id": message.id, "status": message.status}, 201

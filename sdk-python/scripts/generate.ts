@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RESOURCES, type Resource } from "./resources.ts";
-import { typesText, typeOf, typedDict, type Schema } from "./types.ts";
+import { classOf, typesText, typeOf, type Schema } from "./types.ts";
 
 type Parameter = { in: string; name: string; required?: boolean; schema: Schema };
 type Body = { content: Record<string, { schema: Schema }> };
@@ -84,16 +84,33 @@ function inputTypes(operations: ReadonlyMap<string, Located>): string[] {
       const input = operation === undefined ? undefined : inputName(name, method, operation);
       const body = operation === undefined ? undefined : bodyOf(operation);
       if (operation === undefined || input === undefined || body?.$ref !== undefined) return [];
-      if (body !== undefined) return typedDict(input, body);
+      if (body !== undefined) return classOf("TypedDict", input, body);
       const query = queryOf(operation);
       const properties = Object.fromEntries(query.map(({ name: each, schema }) => [each, schema]));
-      return typedDict(input, {
+      return classOf("TypedDict", input, {
         type: "object",
         properties,
         required: query.filter((each) => each.required === true).map((each) => each.name),
       });
     }),
   );
+}
+
+/** The names of the schemas that bodies of requests use, also inside of others. */
+function inputNames({ components: { schemas } }: Document, operations: ReadonlyMap<string, Located>): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    const { $ref: reference } = value as Schema;
+    const name = typeof reference === "string" ? typeOf({ $ref: reference }, "") : undefined;
+    if (name !== undefined && !found.has(name)) {
+      found.add(name);
+      visit(schemas[name]);
+    }
+    for (const each of Object.values(value)) visit(each);
+  };
+  for (const { requestBody } of operations.values()) visit(requestBody?.content);
+  return found;
 }
 
 /** The function that a method calls, its first argument, and the type that the method returns. */
@@ -181,7 +198,15 @@ export function generated(): ReadonlyMap<string, string> {
   const document = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
   const operations = readOperations(document);
   return new Map([
-    [join(PACKAGE, "types.py"), typesText(`The types of the API, ${BEGINNING}`, document.components.schemas, inputTypes(operations))],
+    [
+      join(PACKAGE, "types.py"),
+      typesText(
+        `The types of the API, ${BEGINNING}`,
+        document.components.schemas,
+        inputNames(document, operations),
+        inputTypes(operations),
+      ),
+    ],
     [join(PACKAGE, SYNC.file), resourcesText(document, operations, SYNC)],
     [join(PACKAGE, ASYNC.file), resourcesText(document, operations, ASYNC)],
   ]);

@@ -1,4 +1,4 @@
-/** Converts the schemas of the OpenAPI document to Python types: a TypedDict for each object. */
+/** Converts the schemas of the OpenAPI document to Python types: a class for each object. */
 
 export type Schema = {
   $ref?: string;
@@ -16,12 +16,14 @@ export type Schema = {
 
 const SCALARS: Readonly<Record<string, string>> = { string: "str", integer: "int", number: "float", boolean: "bool" };
 const KEYWORDS = new Set(["from", "import", "class", "def", "in", "is", "not", "pass", "global", "lambda", "with", "as", "for"]);
+// A field with such a name is read as a key.
+const MEMBERS_OF_DICT = new Set(["clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"]);
 
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 const literal = (values: readonly unknown[]): string =>
   `Literal[${values.map((value) => (typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value))).join(", ")}]`;
 
-/** The Python type of a schema. `name` is the name of the TypedDict of an object that has none in the document. */
+/** The Python type of a schema. `name` is the name of the class of an object that has none in the document. */
 export function typeOf(schema: Schema, name: string): string {
   const [only] = schema.anyOf ?? [];
   if (only !== undefined) return `${typeOf(only, name)} | None`;
@@ -48,33 +50,46 @@ function plainType(schema: Schema, type: string | undefined, name: string): stri
   return `dict[str, ${typeof values === "object" ? typeOf(values, `${name}Value`) : "Json"}]`;
 }
 
-/** The TypedDict of an object, after those of the objects inside it. */
-export function typedDict(name: string, { properties = {}, required = [] }: Schema): string[] {
-  const inner = Object.entries(properties).flatMap(([key, schema]) => innerTypes(`${name}${pascal(key)}`, schema));
+/** `TypedDict`: the keyword arguments of a call. `Record`: an object that the service returns, whose fields are attributes. */
+export type Base = "TypedDict" | "Record";
+
+/** The class of an object, after those of the objects inside it. */
+export function classOf(base: Base, name: string, { properties = {}, required = [] }: Schema): string[] {
+  const inner = Object.entries(properties).flatMap(([key, schema]) => innerTypes(base, `${name}${pascal(key)}`, schema));
   const rows = Object.entries(properties).map(([key, schema]) => {
     const type = typeOf(schema, `${name}${pascal(key)}`);
-    return [key, required.includes(key) ? type : `NotRequired[${type}]`] as const;
+    return [key, required.includes(key) || base === "Record" ? type : `NotRequired[${type}]`] as const;
   });
   // A keyword cannot be the name of a field, but it can be a key.
-  if (rows.some(([key]) => KEYWORDS.has(key))) {
+  if (base === "TypedDict" && rows.some(([key]) => KEYWORDS.has(key))) {
     const items = rows.map(([key, type]) => `${JSON.stringify(key)}: ${JSON.stringify(type)}`);
     return [...inner, `${name} = TypedDict(${JSON.stringify(name)}, {${items.join(", ")}})`];
   }
-  const fields = rows.length === 0 ? ["    pass"] : rows.map(([key, type]) => `    ${key}: ${type}`);
-  return [...inner, `class ${name}(TypedDict):\n${fields.join("\n")}`];
+  const attributes = base === "TypedDict" ? rows : rows.filter(([key]) => !KEYWORDS.has(key) && !MEMBERS_OF_DICT.has(key));
+  const fields = attributes.length === 0 ? ["    pass"] : attributes.map(([key, type]) => `    ${key}: ${type}`);
+  return [...inner, `class ${name}(${base}):\n${fields.join("\n")}`];
 }
 
-function innerTypes(name: string, schema: Schema): string[] {
+function innerTypes(base: Base, name: string, schema: Schema): string[] {
   if (schema.$ref !== undefined) return [];
-  if (schema.properties !== undefined) return typedDict(name, schema);
-  if (schema.items !== undefined) return innerTypes(`${name}Item`, schema.items);
-  return typeof schema.additionalProperties === "object" ? innerTypes(`${name}Value`, schema.additionalProperties) : [];
+  if (schema.properties !== undefined) return classOf(base, name, schema);
+  if (schema.items !== undefined) return innerTypes(base, `${name}Item`, schema.items);
+  return typeof schema.additionalProperties === "object" ? innerTypes(base, `${name}Value`, schema.additionalProperties) : [];
 }
 
-export function typesText(title: string, schemas: Readonly<Record<string, Schema>>, others: readonly string[]): string {
-  const named = Object.entries(schemas).flatMap(([name, schema]) =>
-    schema.properties === undefined ? [...innerTypes(name, schema), `${name} = ${typeOf(schema, name)}`] : typedDict(name, schema),
-  );
-  const head = `"""${title}"""\n\nfrom __future__ import annotations\n\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\n# Many records have a field named object, which would hide the type.\nJson: TypeAlias = object`;
+/** `inputs`: the names of the schemas that clients send. The others are those of responses. */
+export function typesText(
+  title: string,
+  schemas: Readonly<Record<string, Schema>>,
+  inputs: ReadonlySet<string>,
+  others: readonly string[],
+): string {
+  const named = Object.entries(schemas).flatMap(([name, schema]) => {
+    const base = inputs.has(name) ? "TypedDict" : "Record";
+    return schema.properties === undefined
+      ? [...innerTypes(base, name, schema), `${name} = ${typeOf(schema, name)}`]
+      : classOf(base, name, schema);
+  });
+  const head = `"""${title}"""\n\nfrom __future__ import annotations\n\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\nfrom ._records import Record\n\n# Many records have a field named object, which would hide the type.\nJson: TypeAlias = object`;
   return `${[head, ...named, ...others].join("\n\n\n")}\n`;
 }

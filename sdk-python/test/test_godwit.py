@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
+import pickle
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -47,13 +49,41 @@ class Options(unittest.TestCase):
 
     def test_the_environment_is_read(self) -> None:
         with mock.patch.dict(os.environ, {"GODWIT_KEY": KEY, "GODWIT_URL": f"{URL}/"}), Godwit() as godwit:
-            self.assertEqual(godwit.queue.get()["object"], "queue")
+            self.assertEqual(godwit.queue.get().object, "queue")
 
     def test_ids_that_would_change_the_path_are_refused(self) -> None:
         with Godwit(**SERVICE) as godwit:
             for wrong in ("", ".", ".."):
                 with self.assertRaises(ValueError):
                     godwit.messages.get(wrong)
+
+
+class Records(unittest.TestCase):
+    def test_fields_are_attributes_and_keys(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            message = godwit.messages.send(**MESSAGE, metadata={"order": "17"})
+        assert message.segments is not None
+        self.assertEqual((message.id, message.segments.count), (message["id"], message["segments"]["count"]))
+        self.assertEqual(message.metadata, {"order": "17"})
+        self.assertIsNone(message.error)
+        with self.assertRaisesRegex(AttributeError, "no field 'no_such_field'"):
+            getattr(message, "no_such_field")
+
+    def test_a_record_is_copied_and_stored_as_any_dictionary(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            message = godwit.messages.send(**MESSAGE)
+        self.assertEqual(json.loads(json.dumps(message)), message)
+        for other in (copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
+            self.assertEqual((other, other.id), (message, message.id))
+
+    def test_only_the_whole_record_has_the_metadata_of_the_response(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            message = godwit.messages.send(**MESSAGE)
+        self.assertEqual(response_of(message).status, 202)
+        for other in (message.segments, {"id": "msg_1"}):
+            assert other is not None
+            with self.assertRaisesRegex(TypeError, "takes a record"):
+                response_of(other)
 
 
 class Waits(unittest.TestCase):
@@ -115,7 +145,7 @@ class Calls(unittest.TestCase):
 
         async def work() -> str:
             async with AsyncGodwit(access_token=access_token, base_url=URL) as godwit:
-                return (await godwit.queue.get())["object"]
+                return (await godwit.queue.get()).object
 
         self.assertEqual(asyncio.run(work()), "queue")
 
@@ -155,12 +185,12 @@ class Streams(unittest.TestCase):
     def test_events_are_streamed_after_the_given_event(self) -> None:
         with Godwit(**SERVICE) as godwit:
             sent = godwit.messages.send(**MESSAGE)
-            first = list(godwit.events.list(message_id=sent["id"]))[-1]
+            first = list(godwit.events.list(message_id=sent.id))[-1]
             godwit.messages.send(**MESSAGE)
-            stream = godwit.events.stream(type="message.*", last_event_id=first["id"])
+            stream = godwit.events.stream(type="message.*", last_event_id=first.id)
             streamed = next(iter(stream))
-        self.assertTrue(streamed["id"].startswith("evt_"))
-        self.assertNotEqual(streamed["id"], first["id"])
+        self.assertTrue(streamed.id.startswith("evt_"))
+        self.assertNotEqual(streamed.id, first.id)
 
     def test_a_refused_stream_fails(self) -> None:
         with Godwit(api_key="gw_test_unknown", base_url=URL) as godwit, self.assertRaises(GodwitError) as caught:

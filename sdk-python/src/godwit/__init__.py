@@ -3,11 +3,12 @@
 from . import types
 from ._async_lists import AsyncPage, AsyncPages
 from ._async_streams import AsyncEventStream, AsyncRecipientExport
-from ._call import ApiResponse, RateLimit, idempotency_key_from, response_of
+from ._call import idempotency_key_from
 from ._client import AsyncGodwit, Godwit
 from ._errors import ApiError, ConnectionFailed, Fault, GodwitError, RequestTimeout, WebhookError
 from ._lists import Page, Pages
 from ._options import ClientCredentials, RequestEvent, ResponseEvent
+from ._records import ApiResponse, RateLimit, Record, response_of
 from ._streams import EventStream, RecipientExport
 from ._webhooks import verify_webhook
 
@@ -30,6 +31,7 @@ __all__ = [
     "Page",
     "Pages",
     "RateLimit",
+    "Record",
     "RecipientExport",
     "RequestEvent",
     "RequestTimeout",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import types
-from ._call import is_retryable, retry_delay
+from ._call import is_retryable, parse_json, retry_delay
 from ._errors import GodwitError
 from ._frames import FrameReader, LineReader
+from ._records import Record
 from ._streams import INCOMPLETE, resumption
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class AsyncEventStream:
                     async for chunk in chunks:
                         for frame in reader.take(chunk):
                             if frame.data is not None:
-                                yield json.loads(frame.data)
+                                yield parse_json(frame.data)
                             # The caller has asked for the next event, so this one is processed.
                             self.last_event_id = frame.id or self.last_event_id
             except GodwitError as caught:
@@ -68,12 +68,12 @@ class AsyncRecipientExport:
         #: The number of records of each kind, once the iteration has ended.
         self.counts: dict[str, int] | None = None
 
-    async def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+    async def __aiter__(self) -> AsyncIterator[Record]:
         reader = LineReader()
         async with self._open() as chunks:
             async for chunk in chunks:
                 for line in reader.take(chunk):
-                    record = json.loads(line)
+                    record = parse_json(line)
                     if record["object"] == "export_end":
                         self.counts = record["counts"]
                         return

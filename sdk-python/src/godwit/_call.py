@@ -21,6 +21,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from ._errors import ApiError, ConnectionFailed, GodwitError, RawResponse, to_api_error, unexpected_response
 from ._options import ClientCredentials, RequestEvent, ResponseEvent, Settings, check_token, resolve_limits
+from ._records import ApiResponse, RateLimit, Record, response_of
 
 _log = logging.getLogger("godwit")
 
@@ -78,48 +79,6 @@ class CallOptions:
     total_timeout: float | None = None
     headers: Mapping[str, str] | None = None
     idempotency_key: str | None = None
-
-
-@dataclass(frozen=True)
-class RateLimit:
-    """The remaining quota of the credential's environment, from the RateLimit headers."""
-
-    name: str
-    remaining: int
-    reset_seconds: int
-    quota: int | None
-    window_seconds: int | None
-
-
-@dataclass(frozen=True)
-class ApiResponse:
-    """The metadata of a successful response. ``response_of`` returns it for a record."""
-
-    status: int
-    #: The id of the request. Include it in bug reports.
-    request_id: str | None
-    #: True if this is the stored response of an earlier request with the same idempotency key.
-    is_replayed: bool
-    #: The idempotency key that was sent. None for reads and deletions.
-    idempotency_key: str | None
-    #: The number of requests that were made, including retries.
-    attempts: int
-    #: The remaining quota. None if the environment has no limit.
-    rate_limit: RateLimit | None
-    headers: Mapping[str, str]
-
-
-class Record(dict[str, Any]):
-    """The data of a response, with its metadata."""
-
-    response: ApiResponse
-
-
-def response_of(record: Mapping[str, Any]) -> ApiResponse:
-    """Returns the metadata of the response that a method returned: status, request id, replay, attempts and headers."""
-    if isinstance(record, Record):
-        return record.response
-    raise TypeError("response_of takes a record that a method of the client returned")
 
 
 def idempotency_key_from(text: str) -> str:
@@ -200,7 +159,7 @@ class Calls:
             except Exception as caught:
                 error = caught
             else:
-                duration, request_id = time.monotonic() - started_at, record.response.request_id
+                duration, request_id = time.monotonic() - started_at, response_of(record).request_id
                 self._after(ResponseEvent(request.method, path, attempts, key, duration, response.status, request_id, None, None))
                 return record
             duration = time.monotonic() - started_at
@@ -279,23 +238,27 @@ def check_status(response: RawResponse) -> None:
         raise to_api_error(response)
 
 
-def _parse(response: RawResponse) -> dict[str, Any]:
+def _parse(response: RawResponse) -> Record:
     check_status(response)
     try:
-        data = json.loads(response.content)
+        data = parse_json(response.content)
     except ValueError:
         data = None
-    if isinstance(data, dict):
+    if isinstance(data, Record):
         return data
     raise unexpected_response(response, "the response is not JSON: check that base_url is the URL of a Godwit service")
 
 
-def _record(data: dict[str, Any], response: RawResponse, key: str | None, attempts: int) -> Record:
-    record = Record(data)
+def parse_json(text: str | bytes) -> Any:
+    """Parses JSON whose objects become records."""
+    return json.loads(text, object_hook=Record)
+
+
+def _record(record: Record, response: RawResponse, key: str | None, attempts: int) -> Record:
     headers = response.headers
     is_replayed = headers.get("idempotent-replayed") == "true"
     rate_limit = parse_rate_limit(headers)
-    record.response = ApiResponse(response.status, headers.get("x-request-id"), is_replayed, key, attempts, rate_limit, headers)
+    record._response = ApiResponse(response.status, headers.get("x-request-id"), is_replayed, key, attempts, rate_limit, headers)
     return record
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from ._call import ApiResponse, Record
 from ._errors import GodwitError
+from ._records import ApiResponse, Record, response_of
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class PageBase(Generic[T]):
         self.data = record["data"]
         self.has_more = record["has_more"]
         self.next_cursor = record["next_cursor"]
-        self.response = record.response
+        self.response = response_of(record)
         self._cursor = cursor
 
     def __repr__(self) -> str:

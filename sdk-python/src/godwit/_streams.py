@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import types
-from ._call import is_retryable, retry_delay
+from ._call import is_retryable, parse_json, retry_delay
 from ._errors import GodwitError
 from ._frames import FrameReader, LineReader
+from ._records import Record
 
 if TYPE_CHECKING:
     from ._transport import Transport
@@ -46,7 +46,7 @@ class EventStream:
                     for chunk in chunks:
                         for frame in reader.take(chunk):
                             if frame.data is not None:
-                                yield json.loads(frame.data)
+                                yield parse_json(frame.data)
                             # The caller has asked for the next event, so this one is processed.
                             self.last_event_id = frame.id or self.last_event_id
             except GodwitError as caught:
@@ -67,12 +67,12 @@ class RecipientExport:
         #: The number of records of each kind, once the iteration has ended.
         self.counts: dict[str, int] | None = None
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[Record]:
         reader = LineReader()
         with self._open() as chunks:
             for chunk in chunks:
                 for line in reader.take(chunk):
-                    record = json.loads(line)
+                    record = parse_json(line)
                     if record["object"] == "export_end":
                         self.counts = record["counts"]
                         return

@@ -6,13 +6,13 @@ import base64
 import binascii
 import hashlib
 import hmac
-import json
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from . import types
+from ._call import parse_json
 from ._errors import WebhookError
 
 _TOLERANCE_SECONDS = 300.0
@@ -44,7 +44,7 @@ def verify_webhook(
     if not any(hmac.compare_digest(one, other) for one in expected for other in given):
         raise WebhookError("no_matching_signature", "no signature matches one of these secrets")
     try:
-        return cast(types.Event, json.loads(body))
+        return cast(types.Event, parse_json(body))
     except ValueError:
         raise WebhookError("invalid_payload", "the body is not JSON") from None
 

@@ -9,14 +9,15 @@ godwit.messages.create(recipient="+14155550123", channel="sms", body="Hello")
 godwit.messages.send(recipient="+14155550123", channel="fax", body="Hello")  # mistake
 godwit.messages.send(channel="sms", body="Hello")  # mistake
 godwit.messages.send(recipient="+14155550123", channel="sms", text="Hello")  # mistake
-godwit.messages.get(message["id"], idempotency_key="")  # mistake
+godwit.messages.get(message.id, idempotency_key="")  # mistake
 replayed: bool = response_of(message).is_replayed
-message["no_such_field"]  # mistake
+message.no_such_field  # mistake
+text: str = message["id"]
 
 for each in godwit.messages.list(limit=2, status="failed"):
-    code: str = each["error"]["code"]  # mistake
-    if each["error"] is not None:
-        code = each["error"]["code"]
+    code: str = each.error.code  # mistake
+    if each.error is not None:
+        code = each.error.code
 first: types.Message = godwit.messages.list().data[0]
 godwit.messages.list(limit="2")  # mistake
 
@@ -27,4 +28,4 @@ async def main() -> None:
     second: types.Message = page.data[0]
     sent: types.Message = client.messages.send(recipient="+14155550123", channel="sms", body="Hello")  # mistake
     async for event in client.events.stream(type="message.*"):
-        identifier: str = event["id"]
+        identifier: str = event.id
