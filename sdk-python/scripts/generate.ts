@@ -113,8 +113,10 @@ function inputNames({ components: { schemas } }: Document, operations: ReadonlyM
   return found;
 }
 
-/** The function that a method calls, its first argument, and the type that the method returns. */
-function resultOf(document: Document, operation: Located, kind: Kind): { call: string; first: string; type: string; isAwaited: boolean } {
+/** The function that a method calls, its first argument, and the type that the method returns. A union is not a class: `isUnion`. */
+type Result = { call: string; first: string; type: string; isAwaited: boolean; isUnion?: boolean };
+
+function resultOf(document: Document, operation: Located, kind: Kind): Result {
   if (operation.operationId === "streamEvents") return { call: kind.stream, first: "self._transport", type: kind.stream, isAwaited: false };
   if (operation.operationId === "exportRecipient")
     return { call: kind.export, first: "self._transport", type: kind.export, isAwaited: false };
@@ -122,11 +124,18 @@ function resultOf(document: Document, operation: Located, kind: Kind): { call: s
   const named = schema.$ref === undefined ? schema : document.components.schemas[typeOf(schema, "")];
   const { properties = {} } = named ?? {};
   if ("has_more" in properties && properties["data"] !== undefined) {
-    const item = `types.${typeOf(properties["data"].items ?? {}, "")}`;
-    return { call: "self._transport.pages", first: item, type: `${kind.pages}[${item}]`, isAwaited: false };
+    const [item, isUnion] = classIn(document, properties["data"].items ?? {});
+    const first = isUnion ? "Record" : item;
+    return { call: "self._transport.pages", first, type: `${kind.pages}[${item}]`, isAwaited: false, isUnion };
   }
-  const type = `types.${typeOf(schema, "")}`;
-  return { call: "self._transport.call", first: type, type, isAwaited: kind.isAsync };
+  const [type, isUnion] = classIn(document, schema);
+  return { call: "self._transport.call", first: isUnion ? "Record" : type, type, isAwaited: kind.isAsync, isUnion };
+}
+
+/** The type of a schema, and whether it is a union. */
+function classIn({ components: { schemas } }: Document, schema: Schema): [type: string, isUnion: boolean] {
+  const name = typeOf(schema, "");
+  return [`types.${name}`, schemas[name]?.anyOf !== undefined];
 }
 
 function optionsOf({ operationId, method }: Located): Options {
@@ -139,7 +148,7 @@ function methodText(document: Document, resource: string, method: string, operat
   const input = inputName(resource, method, operation);
   const options = optionsOf(operation);
   const paths = pathNames(operation);
-  const { call, first, type, isAwaited } = resultOf(document, operation, kind);
+  const { call, first, type, isAwaited, isUnion = false } = resultOf(document, operation, kind);
   const parameters = ["self", ...paths.map((name) => `${name}: str`), "*", ...options.parameters];
   if (input !== undefined) parameters.push(`**input: Unpack[types.${input}]`);
   const values = [
@@ -152,9 +161,9 @@ function methodText(document: Document, resource: string, method: string, operat
     ...parameters.map((parameter) => `        ${parameter},`),
     `    ) -> ${type}:`,
     `        """${operation.summary}."""`,
-    `        return ${isAwaited ? "await " : ""}${call}(`,
+    `        return ${isUnion ? `cast("${type}", ` : ""}${isAwaited ? "await " : ""}${call}(`,
     ...values.map((value) => `            ${value},`),
-    "        )",
+    isUnion ? "        ))" : "        )",
   ].join("\n");
 }
 
@@ -182,11 +191,12 @@ function resourcesText(document: Document, operations: ReadonlyMap<string, Locat
     "from __future__ import annotations",
     "",
     "from collections.abc import Mapping",
-    "from typing import Unpack",
+    "from typing import Unpack, cast",
     "",
     "from . import types",
     "from ._call import CallOptions",
     `from .${prefix}_lists import ${kind.pages}`,
+    "from ._records import Record",
     `from .${prefix}_streams import ${kind.stream}, ${kind.export}`,
     `from .${prefix}_transport import ${kind.transport}`,
   ].join("\n");

@@ -4,7 +4,7 @@ export type Schema = {
   $ref?: string;
   type?: string | readonly string[];
   enum?: readonly (string | null)[];
-  /** A list of values, or null. */
+  /** A list of values, or null; or the forms of an event. */
   anyOf?: readonly Schema[];
   const?: string | number | boolean;
   "x-extensible-enum"?: readonly string[];
@@ -25,8 +25,7 @@ const literal = (values: readonly unknown[]): string =>
 
 /** The Python type of a schema. `name` is the name of the class of an object that has none in the document. */
 export function typeOf(schema: Schema, name: string): string {
-  const [only] = schema.anyOf ?? [];
-  if (only !== undefined) return `${typeOf(only, name)} | None`;
+  if (schema.anyOf !== undefined) return unionOf(schema.anyOf, name);
   const given = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
   const isNullable = given.includes("null") || schema.enum?.includes(null) === true;
   const type = plainType(
@@ -36,6 +35,15 @@ export function typeOf(schema: Schema, name: string): string {
   );
   return isNullable && type !== "Json" ? `${type} | None` : type;
 }
+
+// Its `type` is any text. With it, a comparison of `type` would leave two forms of `data`.
+const CATCH_ALL = "OtherEvent";
+
+const unionOf = (forms: readonly Schema[], name: string): string =>
+  forms
+    .map((form) => (form.type === "null" ? "None" : typeOf(form, name)))
+    .filter((type) => type !== CATCH_ALL)
+    .join(" | ");
 
 function plainType(schema: Schema, type: string | undefined, name: string): string {
   if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1) ?? "Json";
@@ -86,9 +94,8 @@ export function typesText(
 ): string {
   const named = Object.entries(schemas).flatMap(([name, schema]) => {
     const base = inputs.has(name) ? "TypedDict" : "Record";
-    return schema.properties === undefined
-      ? [...innerTypes(base, name, schema), `${name} = ${typeOf(schema, name)}`]
-      : classOf(base, name, schema);
+    if (schema.properties !== undefined) return name === CATCH_ALL ? [] : classOf(base, name, schema);
+    return [...innerTypes(base, name, schema), `${name}: TypeAlias = ${JSON.stringify(typeOf(schema, name))}`];
   });
   const head = `"""${title}"""\n\nfrom __future__ import annotations\n\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\nfrom ._records import Record\n\n# Many records have a field named object, which would hide the type.\nJson: TypeAlias = object`;
   return `${[head, ...named, ...others].join("\n\n\n")}\n`;

@@ -6,7 +6,13 @@ import openapiTS, { astToString, type OpenAPI3, type SchemaObject } from "openap
 import ts from "typescript";
 
 type Operation = { operationId: string; summary: string; responses: Record<string, unknown> };
-type Document = { paths: Record<string, Record<string, Operation>>; webhooks: object; components: Record<string, unknown> };
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  webhooks: object;
+  components: { schemas: Record<string, SchemaObject>; [name: string]: unknown };
+};
+
+type EventForm = { properties: { data: { properties: Record<string, object> } } };
 
 const SDK = join(import.meta.dirname, "..");
 const DOCUMENT = join(SDK, "..", "docs", "openapi.json");
@@ -27,13 +33,39 @@ function openUnion(schema: SchemaObject): ts.TypeNode | undefined {
   return ts.factory.createUnionTypeNode([...known.map(literal), others, ...none]);
 }
 
+// In the place of a member that other events have, so that `event.data.message` is a name before `event.type` is compared.
+const ABSENT = "x-absent";
+const typeNode = (schema: SchemaObject): ts.TypeNode | undefined =>
+  ABSENT in schema ? ts.factory.createKeywordTypeNode(ts.SyntaxKind.UndefinedKeyword) : openUnion(schema);
+
+// Its `type` is any text. With it, a comparison of `type` would leave two forms of `data`.
+const CATCH_ALL = "OtherEvent";
+
+/** The schemas with the events that this version knows, which TypeScript tells apart by `type`. */
+function knownEvents(all: Record<string, SchemaObject>): Record<string, SchemaObject> {
+  const { [CATCH_ALL]: _, ...schemas } = all;
+  const { anyOf: forms = [], ...event } = schemas["Event"] as unknown as { anyOf?: { $ref: string }[] };
+  const names = forms.map(({ $ref }) => $ref.split("/").at(-1) ?? "").filter((name) => name !== CATCH_ALL);
+  const dataOf = (name: string) => (schemas[name] as unknown as EventForm).properties.data;
+  const absent = Object.fromEntries(
+    names.flatMap((name) => Object.keys(dataOf(name).properties).map((each) => [each, { [ABSENT]: true }])),
+  );
+  const widened = names.map((name) => {
+    const form = schemas[name] as unknown as EventForm;
+    const data = { ...dataOf(name), properties: { ...absent, ...dataOf(name).properties } };
+    return [name, { ...form, properties: { ...form.properties, data } }];
+  });
+  const known = { ...event, anyOf: names.map((name) => ({ $ref: `#/components/schemas/${name}` })) };
+  return { ...schemas, ...Object.fromEntries(widened), Event: known } as Record<string, SchemaObject>;
+}
+
 /** Drops the examples of operations, but not fields with the name `example`, which are in the schemas. */
 const withoutExamples = <T extends object>(operations: T): T =>
   JSON.parse(JSON.stringify(operations, (key, value: unknown) => (key === "example" ? undefined : value))) as T;
 
 /** Drops the error responses, which have one schema for all operations, and the examples. Without them the types have a fifth of the size. */
 function shortened({ paths, webhooks, components, ...rest }: Document): Document {
-  const { responses: _responses, examples: _examples, ...kept } = components;
+  const { responses: _responses, examples: _examples, schemas, ...kept } = components;
   const successful = (operation: Operation): Operation => ({
     ...operation,
     responses: Object.fromEntries(Object.entries(operation.responses).filter(([status]) => status.startsWith("2"))),
@@ -43,13 +75,13 @@ function shortened({ paths, webhooks, components, ...rest }: Document): Document
     Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, successful(operation)])),
   ]);
   const shown = withoutExamples(Object.fromEntries(rows) as Document["paths"]);
-  return { ...rest, paths: shown, webhooks: withoutExamples(webhooks), components: kept };
+  return { ...rest, paths: shown, webhooks: withoutExamples(webhooks), components: { ...kept, schemas: knownEvents(schemas) } };
 }
 
 async function schemaText(document: Document): Promise<string> {
   const nodes = await openapiTS(shortened(document) as unknown as OpenAPI3, {
     silent: true,
-    transform: openUnion,
+    transform: typeNode,
     rootTypes: true,
     rootTypesNoSchemaPrefix: true,
   });

@@ -1,5 +1,5 @@
 /** An event: one change, with the record at that moment. The API, the event stream and webhooks show the same JSON. */
-import { environmentField, nullable, openEnum, timestamp, Type } from "../http/schema.ts";
+import { environmentField, nullable, oneOf, timestamp, Type, type Schema } from "../http/schema.ts";
 import { encodeId, type EventId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -39,41 +39,75 @@ export const TYPE_PATTERNS: readonly string[] = ["*", ...KINDS.map((kind) => `${
 /** A reference to the schema of a record in the OpenAPI document. The schema itself belongs to a feature of a higher rank. */
 const published = (title: string) => Type.Unsafe<object>({ $ref: `#/components/schemas/${title}` });
 
-export const Event = Type.Object(
-  {
-    id: Type.String({
-      examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"],
-      description: "The id of the event. Use it to ignore repeated deliveries.",
-    }),
-    type: openEnum(EVENT_TYPES, "The type of the event."),
-    timestamp: timestamp("The time of the change."),
-    environment: environmentField,
-    data: Type.Object(
-      {
-        message: Type.Optional(published("Message")),
-        previous_status: Type.Optional(
-          nullable(Type.String({ description: "The status of the message before the change. Null for a new message." })),
-        ),
-        sequence: Type.Optional(Type.Integer({ description: "The `sequence` of the message after the change." })),
-        fallback_message_id: Type.Optional(Type.String({ description: "The id of the fallback message that was started." })),
-        suppression: Type.Optional(published("Suppression")),
-        template: Type.Optional(published("Template")),
-        batch: Type.Optional(published("Batch")),
-        webhook_endpoint: Type.Optional(published("WebhookEndpoint")),
-        audit_event: Type.Optional(published("AuditEvent")),
-      },
-      {
-        additionalProperties: true,
-        description:
-          "The changed record. `message.*` has `message` (the whole record after the change), `previous_status` and `sequence`, and `message.fallback_started` also `fallback_message_id`. `recipient.*` has `suppression`, `template.*` has `template`, `batch.*` has `batch`, `endpoint.*` and `webhook.*` have `webhook_endpoint`, and `audit.*` has `audit_event`.",
-      },
+const envelope = (type: Schema<string>, data: Schema, title: string, description: string) =>
+  Type.Object(
+    {
+      id: Type.String({
+        examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"],
+        description: "The id of the event. Use it to ignore repeated deliveries.",
+      }),
+      type,
+      timestamp: timestamp("The time of the change."),
+      environment: environmentField,
+      data,
+    },
+    { title, description },
+  );
+
+type EventType = (typeof EVENT_TYPES)[number];
+
+const TYPE_TEXT = { description: "The type of the event." };
+const DATA_TEXT = { description: "The changed record." };
+
+const TRANSITION = {
+  message: published("Message"),
+  previous_status: nullable(Type.String({ description: "The status of the message before the change. Null for a new message." })),
+  sequence: Type.Integer({ description: "The `sequence` of the message after the change." }),
+};
+
+const typesOf = (kind: string): EventType[] => EVENT_TYPES.filter((type) => type.startsWith(`${kind}.`));
+
+/** The events whose data have the same form: a title, the types, the members of `data`, and a description. */
+const FORMS: readonly (readonly [title: string, types: readonly EventType[], members: Readonly<Record<string, Schema>>, text: string])[] = [
+  [
+    "MessageEvent",
+    typesOf("message").filter((type) => type !== "message.fallback_started"),
+    TRANSITION,
+    "The status of a message changed. `data` has the whole message after the change.",
+  ],
+  [
+    "FallbackEvent",
+    ["message.fallback_started"],
+    { ...TRANSITION, fallback_message_id: Type.String({ description: "The id of the fallback message that was started." }) },
+    "A message was not delivered in time, and its fallback was started.",
+  ],
+  ["RecipientEvent", typesOf("recipient"), { suppression: published("Suppression") }, "A recipient opted out, or in again."],
+  ["TemplateEvent", typesOf("template"), { template: published("Template") }, "A carrier reviewed a template."],
+  ["BatchEvent", typesOf("batch"), { batch: published("Batch") }, "All messages of a batch have a final status."],
+  [
+    "WebhookEndpointEvent",
+    [...typesOf("endpoint"), ...typesOf("webhook")],
+    { webhook_endpoint: published("WebhookEndpoint") },
+    "An endpoint was disabled, or is tested.",
+  ],
+  ["AuditLogEvent", typesOf("audit"), { audit_event: published("AuditEvent") }, "The audit log has a new entry."],
+];
+
+/** The schema of an event: one of the forms, which `type` distinguishes, or an event of a type that a later version adds. Without the last one,
+ *  clients that are generated from the document would refuse such an event. */
+export const Event = Type.Unsafe<object>({
+  title: "Event",
+  description: "The report of one change, with the record after it. It is the same in the API, in the event stream and in webhooks.",
+  anyOf: [
+    ...FORMS.map(([title, types, members, text]) => envelope(oneOf(types, TYPE_TEXT), Type.Object(members, DATA_TEXT), title, text)),
+    envelope(
+      Type.String({ ...TYPE_TEXT, not: { enum: EVENT_TYPES } }),
+      Type.Record(Type.Unsafe<unknown>({}), DATA_TEXT),
+      "OtherEvent",
+      "An event of a type that a later version of the service adds. Ignore it.",
     ),
-  },
-  {
-    title: "Event",
-    description: "The report of one change, with the record after it. It is the same in the API, in the event stream and in webhooks.",
-  },
-);
+  ],
+});
 
 export type StoredEvent = RecordRow & {
   id: EventId;

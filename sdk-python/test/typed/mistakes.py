@@ -29,3 +29,10 @@ async def main() -> None:
     sent: types.Message = client.messages.send(recipient="+14155550123", channel="sms", body="Hello")  # mistake
     async for event in client.events.stream(type="message.*"):
         identifier: str = event.id
+        if event.type == "message.received":
+            sender: str | None = event.data.message.sender
+            event.data.template  # mistake
+        elif event.type == "template.approved" or event.type == "template.rejected":
+            name: str = event.data.template.name
+        elif event.type == "message.deliverd":  # mistake
+            pass

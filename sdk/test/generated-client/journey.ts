@@ -6,7 +6,8 @@ import { setTimeout } from "node:timers/promises";
 import createClient from "openapi-fetch";
 import type { components, paths } from "./schema.ts";
 
-type Message = components["schemas"]["Message"];
+type Schemas = components["schemas"];
+type Message = Schemas["Message"];
 
 const [, , baseUrl = "", key = "", hook = ""] = process.argv;
 const api = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
@@ -105,7 +106,8 @@ assert.equal(listed.at(-1), id);
 
 // Events, and their deliveries to the endpoint.
 const events = held(await api.GET("/v1/events", { params: { query: { type: "message.delivered", limit: 100 } } }));
-assert.ok(events.data.some(({ data }) => "message" in data && data.message?.id === id));
+const isMessageEvent = (event: Schemas["Event"]): event is Schemas["MessageEvent"] => event.type.startsWith("message.");
+assert.ok(events.data.filter(isMessageEvent).some(({ data }) => data.message.id === id));
 await until("the endpoint has received the events", async () => {
   const { data } = held(await api.GET("/v1/webhook_endpoints/{id}/deliveries", toId(endpoint.id)));
   return data.some(({ status }) => status === "succeeded") || undefined;
@@ -126,6 +128,15 @@ assert.equal(missing.error?.status, 404);
 assert.equal(missing.error?.no_such_member, undefined);
 // @ts-expect-error -- a message has no such field
 assert.equal(message.no_such_field, undefined);
+
+/** The events of this version, which a program distinguishes by `type`. The other form has any text as its type. */
+type KnownEvent<Form = Schemas["Event"]> = Form extends { type: infer Type } ? (string extends Type ? never : Form) : never;
+
+export function subjectOf(event: KnownEvent): string {
+  if (event.type === "template.approved") return event.data.template.name;
+  // @ts-expect-error -- an audit event has no message
+  return event.type === "audit.created" ? event.data.message : event.id;
+}
 
 /** Code that must not compile. Never runs. */
 export async function misuse(): Promise<void> {
