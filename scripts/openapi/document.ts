@@ -274,14 +274,18 @@ function published(schema: Schema): Json {
   return title === undefined ? plain(schema) : { $ref: `#/components/schemas/${title}` };
 }
 
+type Titled = { title?: unknown; type?: unknown; description?: unknown };
+
 const plain = (schema: object): Json =>
   JSON.parse(
     JSON.stringify(schema, (key, value: unknown) => {
       if (key === HINT) return undefined;
       const nullable = withNullApart(value);
       if (nullable !== undefined) return nullable;
-      const title = key !== "" && typeof value === "object" && value !== null ? (value as { title?: unknown }).title : undefined;
-      return typeof title === "string" ? { $ref: `#/components/schemas/${title}` } : value;
+      const { title, type, description } = (key !== "" && typeof value === "object" && value !== null ? value : {}) as Titled;
+      if (typeof title !== "string") return value;
+      const reference = { $ref: `#/components/schemas/${title}` };
+      return Array.isArray(type) && type.includes("null") ? { description, anyOf: [reference, { type: "null" }] } : reference;
     }),
   ) as Json;
 
@@ -300,8 +304,9 @@ function titledSchemas(routes: readonly Route[], pages: readonly DescribedPage[]
   const found: Record<string, Json> = {};
   const visit = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
-    const { title, ...rest } = value as { title?: unknown };
-    if (typeof title === "string") found[title] ??= plain(rest);
+    const { title, ...rest } = value as { title?: unknown; type?: unknown };
+    // A place that also accepts null says so itself.
+    if (typeof title === "string") found[title] ??= plain(Array.isArray(rest.type) ? { ...rest, type: "object" } : rest);
     for (const child of Object.values(value)) visit(child);
   };
   visit(routes.map(({ body, documentedBody, reply }) => [documentedBody ?? body, reply.schema]));
