@@ -21,8 +21,8 @@ import { RequestPage } from "./requests/request-page.tsx";
 import { RequestsPage } from "./requests/requests-page.tsx";
 import { SendPage } from "./send/send-page.tsx";
 import { LiveProvider } from "./session/live.tsx";
-import { resume, type EndReason, type Session } from "./session/session.ts";
-import { SessionContext, useSession } from "./session/use-session.ts";
+import { resume, type EndReason, type OnEnd, type Session } from "./session/session.ts";
+import { SessionContext, SessionsContext, useSession } from "./session/use-session.ts";
 import { SECTIONS } from "./shell/sections.ts";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./shell/sign-in.tsx";
@@ -39,23 +39,41 @@ import { VerificationsPage } from "./verifications/verifications-page.tsx";
 
 export function App(): JSX.Element {
   const [ended, setEnded] = useState<EndReason | undefined>(undefined);
-  const onEnd = (reason: EndReason): void => {
+  const onEnd: OnEnd = (reason, session) => {
     if (reason === "signed-out") forgetKeptDraft();
-    setSession(undefined);
+    setOpen(({ sessions, current }) => ({
+      sessions: sessions.filter((other) => other !== session),
+      current: current === session ? undefined : current,
+    }));
     setEnded(reason);
   };
-  const [session, setSession] = useState<Session | undefined>(() => resume(onEnd));
-  if (session === undefined) return <SignIn ended={ended} onSession={setSession} onEnd={onEnd} />;
+  const [{ sessions, current }, setOpen] = useState(() => resume(onEnd));
+  const select = (session: Session): void => {
+    session.putFirst();
+    setOpen({ sessions, current: session });
+  };
+  const begin = (session: Session): void => {
+    // The new session of a key takes the place of its old one.
+    for (const other of sessions) if (other.identity.keyId === session.identity.keyId) other.end("ended");
+    setOpen((open) => ({ sessions: [...open.sessions, session], current: session }));
+  };
+  const add = (): void => {
+    setEnded(undefined);
+    setOpen({ sessions, current: undefined });
+  };
+  if (current === undefined) return <SignIn ended={ended} others={sessions} onSelect={select} onSession={begin} onEnd={onEnd} />;
   return (
-    <SessionContext value={session}>
-      <LiveProvider key={session.identity.keyId}>
-        <ToastProvider>
-          <Shell>
-            <CurrentPage />
-          </Shell>
-        </ToastProvider>
-      </LiveProvider>
-    </SessionContext>
+    <SessionsContext value={{ all: sessions, select, add }}>
+      <SessionContext value={current}>
+        <LiveProvider key={current.identity.keyId}>
+          <ToastProvider>
+            <Shell>
+              <CurrentPage />
+            </Shell>
+          </ToastProvider>
+        </LiveProvider>
+      </SessionContext>
+    </SessionsContext>
   );
 }
 

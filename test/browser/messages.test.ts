@@ -1,10 +1,12 @@
 /** The console in a real browser, on a real service with its simulator. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ConsoleVisits } from "../support/visitor.ts";
+import { ConsoleVisits, type Visitor } from "../support/visitor.ts";
 import { until } from "../support/expect.ts";
 
 const visits = new ConsoleVisits();
+const environment = (visitor: Visitor, name: string): Promise<void> =>
+  visitor.page.getByRole("region", { name: "Session" }).getByText(name, { exact: true }).waitFor();
 
 describe("the session", () => {
   test("does not start with a malformed or revoked key, and the fault is shown", (context) =>
@@ -36,12 +38,53 @@ describe("the session", () => {
     visits.visit(context, async (visitor) => {
       await visitor.signIn(visits.key, "carriers");
       await visitor.page.evaluate(
-        `sessionStorage.setItem("godwit:session", JSON.stringify({ ...JSON.parse(sessionStorage.getItem("godwit:session")), endsAtMs: Date.now() + 3_000 }))`,
+        `sessionStorage.setItem("godwit:session", JSON.stringify(JSON.parse(sessionStorage.getItem("godwit:session")).map((grant) => ({ ...grant, endsAtMs: Date.now() + 3_000 }))))`,
       );
       await visitor.page.reload();
       await visitor.heading("Carriers").waitFor();
       await visitor.sees("Your session has ended");
       assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
+    }));
+
+  test("of another key is added once, and then shown without another sign-in, also after a reload", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const live = await visits.godwit.key({ environment: "live" });
+      const { json } = await visits.godwit.send(visits.key);
+      await visitor.signIn(visits.key, `messages/${String(json["id"])}`);
+      await visitor.button("Add a key").click();
+      await visitor.button(/^Continue with test/).waitFor();
+      await page.getByLabel("API key").fill(live);
+      await visitor.button("Sign in").click();
+      const choice = page.getByLabel("Switch to");
+      await environment(visitor, "live");
+      await choice.selectOption({ index: 0 });
+      await environment(visitor, "test");
+      await page.reload();
+      await environment(visitor, "test");
+      await visitor.heading("Messages").waitFor();
+      await choice.selectOption({ label: (await choice.locator("option").filter({ hasText: "live" }).textContent()) ?? "" });
+      await environment(visitor, "live");
+      await visitor.button("Sign out").click();
+      await visitor.sees("You are signed out.");
+      assert.equal(await page.evaluate("sessionStorage.length"), 0);
+    }));
+
+  test("that ends shows the sign-in page, and not the data of another key", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(await visits.godwit.key({ environment: "live" }), "messages");
+      await visitor.heading("Messages").waitFor();
+      await visitor.button("Add a key").click();
+      await page.getByLabel("API key").fill(visits.key);
+      await visitor.button("Sign in").click();
+      await environment(visitor, "test");
+      await page.evaluate(
+        `sessionStorage.setItem("godwit:session", JSON.stringify(JSON.parse(sessionStorage.getItem("godwit:session")).map((grant, index) => index === 0 ? { ...grant, endsAtMs: 1 } : grant)))`,
+      );
+      await page.reload();
+      await visitor.button(/^Continue with live/).click();
+      await environment(visitor, "live");
     }));
 
   test("stays ended when the sign-out happens while the next token is created", (context) =>

@@ -1,5 +1,5 @@
-/** The session of the signed-in user. The API key stays in memory. A reload continues with the access token, which the tab keeps for at
- *  most one hour. */
+/** The sessions of the signed-in user, one for each API key. The keys stay in memory. A reload continues with the access tokens, which the
+ *  tab keeps for at most one hour. */
 import { ApiError, ConnectionError, Godwit } from "godwit-sdk";
 
 export type Scope = string;
@@ -14,6 +14,7 @@ export type Identity = {
 
 type TokenGrant = { token: string; endsAtMs: number; identity: Identity };
 export type EndReason = "signed-out" | "ended";
+export type OnEnd = (reason: EndReason, session: Session) => void;
 
 const STORED = "godwit:session";
 // A token is replaced this long before its expiry, so that it does not expire while a request is on its way.
@@ -26,12 +27,12 @@ export class Session {
   #grant: TokenGrant;
   /** The API key that creates the next token. Kept only in memory. */
   #key: string | undefined;
-  readonly #onEnd: (reason: EndReason) => void;
+  readonly #onEnd: OnEnd;
   #renewing: Promise<string> | undefined;
   #isEnded = false;
   readonly #ending: number;
 
-  constructor(grant: TokenGrant, key: string | undefined, onEnd: (reason: EndReason) => void) {
+  constructor(grant: TokenGrant, key: string | undefined, onEnd: OnEnd) {
     this.identity = grant.identity;
     this.#grant = grant;
     this.#key = key;
@@ -39,6 +40,12 @@ export class Session {
     this.api = new Godwit({ baseUrl: location.origin, accessToken: (refused) => this.#token(refused) });
     // Without a key the session ends with its token. A timer ends it then, not the next click.
     this.#ending = key === undefined ? window.setTimeout(() => this.end("ended"), Math.max(0, grant.endsAtMs - Date.now())) : 0;
+  }
+
+  /** Makes this session the one that a reload continues with. */
+  putFirst(): void {
+    forget(this.#grant);
+    storeFirst(this.#grant);
   }
 
   may(scope: Scope): boolean {
@@ -50,8 +57,8 @@ export class Session {
     this.#isEnded = true;
     this.#key = undefined;
     clearTimeout(this.#ending);
-    sessionStorage.removeItem(STORED);
-    this.#onEnd(reason);
+    forget(this.#grant);
+    this.#onEnd(reason, this);
   }
 
   async #token(refused: string | undefined): Promise<string> {
@@ -71,8 +78,8 @@ export class Session {
       const grant = await exchange(key);
       // A sign-out during the request must stay in effect.
       if (this.#isEnded) return grant.token;
+      replace(this.#grant, grant);
       this.#grant = grant;
-      store(grant);
     } catch (error) {
       // A 401 means that the key was revoked or has expired. Other errors may be temporary.
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
@@ -83,17 +90,18 @@ export class Session {
 }
 
 /** Exchanges the key for a session. Throws the error of the service. */
-export async function signIn(key: string, onEnd: (reason: EndReason) => void): Promise<Session> {
+export async function signIn(key: string, onEnd: OnEnd): Promise<Session> {
   const grant = await exchange(key);
-  store(grant);
+  storeFirst(grant);
   return new Session(grant, key, onEnd);
 }
 
-/** Returns the session of this tab from before the reload, if its token is still valid. */
-export function resume(onEnd: (reason: EndReason) => void): Session | undefined {
-  const grant = readStored();
-  if (grant === undefined || grant.endsAtMs <= Date.now()) return undefined;
-  return new Session(grant, undefined, onEnd);
+/** Returns the sessions of this tab from before the reload whose tokens are still valid. `current` is undefined if its token is not: the
+ *  console must not continue in another environment without a word. */
+export function resume(onEnd: OnEnd): { sessions: readonly Session[]; current: Session | undefined } {
+  const grants = readStored();
+  const sessions = grants.filter(({ endsAtMs }) => endsAtMs > Date.now()).map((grant) => new Session(grant, undefined, onEnd));
+  return { sessions, current: sessions.find(({ identity }) => identity.keyId === grants[0]?.identity.keyId) };
 }
 
 /** Exchanges the key for a token. Identifies the key first: for an unknown client the token endpoint responds with a challenge, for which
@@ -149,16 +157,30 @@ async function post(path: string, form: Record<string, string>): Promise<{ respo
   }
 }
 
-const store = (grant: TokenGrant): void => sessionStorage.setItem(STORED, JSON.stringify(grant));
+/** The first one is that of the shown session. */
+function write(grants: readonly TokenGrant[]): void {
+  if (grants.length === 0) sessionStorage.removeItem(STORED);
+  else sessionStorage.setItem(STORED, JSON.stringify(grants));
+}
 
-/** Reads the stored session. Undefined if another version of the console has stored it in a different form. */
-function readStored(): TokenGrant | undefined {
+const storeFirst = (grant: TokenGrant): void => write([grant, ...readStored()]);
+const forget = ({ token }: TokenGrant): void => write(readStored().filter((other) => other.token !== token));
+const replace = (before: TokenGrant, after: TokenGrant): void =>
+  write(readStored().map((other) => (other.token === before.token ? after : other)));
+
+/** Reads the stored sessions. Drops what another version of the console has stored in a different form. */
+function readStored(): TokenGrant[] {
   try {
-    const grant = JSON.parse(sessionStorage.getItem(STORED) ?? "null") as TokenGrant;
-    const isComplete = typeof grant.token === "string" && typeof grant.endsAtMs === "number";
-    const hasIdentity = typeof grant.identity.accountId === "string" && Array.isArray(grant.identity.scopes);
-    return isComplete && hasIdentity ? grant : undefined;
+    const grants: unknown = JSON.parse(sessionStorage.getItem(STORED) ?? "[]");
+    return Array.isArray(grants) ? grants.filter(isComplete) : [];
   } catch {
-    return undefined;
+    return [];
   }
+}
+
+function isComplete(value: unknown): value is TokenGrant {
+  const { token, endsAtMs, identity } = value as TokenGrant;
+  return (
+    typeof token === "string" && typeof endsAtMs === "number" && typeof identity.accountId === "string" && Array.isArray(identity.scopes)
+  );
 }

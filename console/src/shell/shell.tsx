@@ -1,9 +1,10 @@
 /** The frame of every page: the menu, the session, and the state of the event stream. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Link, useAddress } from "../lib/router.tsx";
+import { Link, navigate, useAddress } from "../lib/router.tsx";
 import { useLiveState, type LiveState } from "../session/live.tsx";
-import { useSession } from "../session/use-session.ts";
+import type { Session } from "../session/session.ts";
+import { namesOf, useSession, useSessions } from "../session/use-session.ts";
 import { Logo } from "./logo.tsx";
 import { SectionIcon } from "./section-icon.tsx";
 import { SECTIONS } from "./sections.ts";
@@ -72,7 +73,11 @@ function Account(): JSX.Element {
   const session = useSession();
   const live = useLiveState();
   const [theme, setTheme] = useTheme();
+  const { all, add } = useSessions();
   const { environment, name, keyId } = session.identity;
+  const signOut = (): void => {
+    for (const each of all) each.end("signed-out");
+  };
   return (
     <section class="account" aria-label="Session">
       <p class={`stream ${live}`} role="status">
@@ -84,6 +89,7 @@ function Account(): JSX.Element {
           {name ?? "unnamed key"}
         </span>
       </p>
+      <SessionChoice />
       <label class="theme">
         <span class="unseen">Colors</span>
         <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
@@ -96,10 +102,38 @@ function Account(): JSX.Element {
       </label>
       <p class="links">
         <a href="/docs">Docs</a>{" "}
-        <button type="button" class="as-link" onClick={() => session.end("signed-out")}>
+        <button type="button" class="as-link" onClick={add}>
+          Add a key
+        </button>{" "}
+        <button type="button" class="as-link" onClick={signOut}>
           Sign out
         </button>
       </p>
     </section>
+  );
+}
+
+/** Shows the data of another key. Its environment has no records of this one, so the page of a record becomes its list. */
+function SessionChoice(): JSX.Element | null {
+  const session = useSession();
+  const { all, select } = useSessions();
+  const { path } = useAddress();
+  if (all.length < 2) return null;
+  const names = namesOf(all);
+  const choose = (index: number): void => {
+    navigate(path.split("/")[0] ?? "");
+    select(all[index] as Session);
+  };
+  return (
+    <label>
+      <span class="unseen">Switch to</span>
+      <select value={all.indexOf(session)} onChange={(event) => choose(Number(event.currentTarget.value))}>
+        {names.map((name, index) => (
+          <option key={all[index]?.identity.keyId} value={index}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

@@ -2,15 +2,23 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
-import { isKeyFormed, KEY_FORM, signIn, type EndReason, type Session } from "../session/session.ts";
+import { isKeyFormed, KEY_FORM, signIn, type EndReason, type OnEnd, type Session } from "../session/session.ts";
+import { namesOf } from "../session/use-session.ts";
 import { Command } from "../ui/command.tsx";
 import { Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Logo } from "./logo.tsx";
 
-type SignInProps = { ended: EndReason | undefined; onSession: (session: Session) => void; onEnd: (reason: EndReason) => void };
+type SignInProps = {
+  ended: EndReason | undefined;
+  /** The sessions of other keys, to which the user can return. */
+  others: readonly Session[];
+  onSelect: (session: Session) => void;
+  onSession: (session: Session) => void;
+  onEnd: OnEnd;
+};
 
-export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
+export function SignIn({ ended, others, onSelect, onSession, onEnd }: SignInProps): JSX.Element {
   const [key, setKey] = useState("");
   const [isTyped, setTyped] = useState(false);
   const input = useRef<HTMLInputElement>(null);
@@ -68,6 +76,15 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
           {action.isRunning ? "Signing in…" : "Sign in"}
         </button>
       </form>
+      {others.length > 0 && (
+        <section class="stack" aria-label="Other sessions">
+          {namesOf(others).map((name, index) => (
+            <button key={others[index]?.identity.keyId} type="button" class="wide" onClick={() => onSelect(others[index] as Session)}>
+              Continue with {name}
+            </button>
+          ))}
+        </section>
+      )}
       <div class="stack quiet">
         <p>The first start of the service prints a test key. To create another one, run this command on its machine:</p>
         <Command label="Create a test key" args="keys create --environment test --scopes all" />
