@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { findUnpinned } from "./pin-images.ts";
+import { readCollection } from "./postman.ts";
 import { findSbomFaults, makeSbom, type LockFile } from "./sbom.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -211,7 +212,7 @@ function packPython(date: string): void {
 }
 
 /** Packs everything that is published into one folder: the packages of npm and of PyPI, the Helm chart, the context of the image, the OpenAPI
- *  document, the bill of materials, the text for the page of the release, and the checksums of all. */
+ *  document, the Postman collection, the bill of materials, the text for the page of the release, and the checksums of all. */
 function pack(version: string): void {
   rmSync(inRoot(OUT), { recursive: true, force: true });
   mkdirSync(inRoot(OUT));
@@ -222,6 +223,7 @@ function pack(version: string): void {
   packFiles(`godwit-chart-${version}.tgz`, "packaging/helm", ["godwit"], date);
   packImageContext(version, date);
   cpSync(inRoot("docs/openapi.json"), inRoot(join(OUT, `godwit-${version}.openapi.json`)));
+  writeFileSync(inRoot(join(OUT, `godwit-${version}.postman_collection.json`)), `${JSON.stringify(readCollection(), null, 2)}\n`);
   writeFileSync(inRoot(join(OUT, "RELEASE-NOTES.md")), `${text}\n`);
   writeSbom(version);
   const sums = readdirSync(inRoot(OUT))

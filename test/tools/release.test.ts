@@ -153,6 +153,7 @@ describe("a release", { skip: missing ?? false, timeout: 1_200_000 }, () => {
       `godwit-${NEXT}-py3-none-any.whl`,
       `godwit-${NEXT}.cdx.json`,
       `godwit-${NEXT}.openapi.json`,
+      `godwit-${NEXT}.postman_collection.json`,
       `godwit-${NEXT}.tar.gz`,
       `godwit-${NEXT}.tgz`,
       `godwit-chart-${NEXT}.tgz`,
