@@ -17,7 +17,7 @@ export type GrantParts = {
 };
 export type GrantResponse = { body: string; headers: Record<string, string> };
 
-const GRANT_TYPE = "client_credentials";
+export const GRANT_TYPE = "client_credentials";
 
 /** Creates a token for the client that the request names. */
 export async function grantToken(parts: GrantParts, request: TokenRequest): Promise<GrantResponse> {

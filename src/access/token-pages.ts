@@ -1,9 +1,11 @@
 /** The pages that create access tokens and publish the signing keys. They are pages, since one accepts a form and neither a bearer token. */
 import type { Page } from "../api/page.ts";
 import { JSON_TYPE } from "../api/responses.ts";
+import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
+import { SCOPES } from "./scope.ts";
 import { ALGORITHM, type SigningKeys } from "./signing-keys.ts";
-import { grantToken, writeOAuthProblem, type GrantParts } from "./token-grant.ts";
+import { GRANT_TYPE, grantToken, writeOAuthProblem, type GrantParts } from "./token-grant.ts";
 
 // The form has four short fields.
 const MAX_FORM_BYTES = 8_192;
@@ -54,11 +56,32 @@ const KEY_SET_CACHE = "public, max-age=300";
 
 const TAG = "Keys and tokens";
 
+const TOKEN_PATH = "/v1/oauth/token";
+const KEY_SET_PATH = "/.well-known/jwks.json";
+
+/** The metadata of the authorization server (RFC 8414). Its issuer is the address that the client used, since the service does not know its
+ *  addresses; the issuer in tokens is the installation. There is no endpoint that revokes a token, so none is named: a token ends with its key. */
+function serverMetadata(origin: string): object {
+  if (origin === "") throw new Problem("invalid_request_payload", { errors: [NO_HOST] });
+  return {
+    issuer: origin,
+    token_endpoint: `${origin}${TOKEN_PATH}`,
+    jwks_uri: `${origin}${KEY_SET_PATH}`,
+    scopes_supported: SCOPES,
+    response_types_supported: [],
+    grant_types_supported: [GRANT_TYPE],
+    token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+    service_documentation: `${origin}/docs/access`,
+  };
+}
+
+const NO_HOST = { header: "Host", code: "invalid_format", detail: "must be the name or the address of the service" };
+
 export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys: SigningKeys }): Page[] {
   return [
     {
       method: "POST",
-      path: "/v1/oauth/token",
+      path: TOKEN_PATH,
       maxBodyBytes: MAX_FORM_BYTES,
       operation: {
         operationId: "createAccessToken",
@@ -74,7 +97,7 @@ export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys
     },
     {
       method: "GET",
-      path: "/.well-known/jwks.json",
+      path: KEY_SET_PATH,
       operation: {
         operationId: "getSigningKeys",
         summary: "Retrieve the signing keys",
@@ -87,6 +110,11 @@ export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys
         const keys = (await signingKeys.published()).map(({ kid, publicKey }) => ({ ...publicKey, kid, alg: ALGORITHM, use: "sig" }));
         return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ keys }), headers: { "cache-control": KEY_SET_CACHE } };
       },
+    },
+    {
+      method: "GET",
+      path: "/.well-known/oauth-authorization-server",
+      render: async ({ origin }) => ({ status: 200, contentType: JSON_TYPE, body: JSON.stringify(serverMetadata(origin)) }),
     },
   ];
 }

@@ -397,3 +397,34 @@ describe("without its database", () => {
     assert.ok(works);
   });
 });
+
+describe("the metadata of the authorization server", () => {
+  const METADATA = "/.well-known/oauth-authorization-server";
+
+  test("leads a client that knows only the address to a token and to the key that signed it", async () => {
+    const { json } = await godwit.request("GET", METADATA);
+    assert.equal(json["issuer"], godwit.url);
+    assert.deepEqual([json["grant_types_supported"], json["response_types_supported"]], [["client_credentials"], []]);
+    assert.deepEqual(json["scopes_supported"], [...SCOPES]);
+    const response = await fetch(String(json["token_endpoint"]), {
+      method: "POST",
+      body: new URLSearchParams({ grant_type: "client_credentials", ...inForm(client) }),
+    });
+    const { access_token: token } = (await response.json()) as { access_token: string };
+    const { payload } = await jwtVerify(token, createRemoteJWKSet(new URL(String(json["jwks_uri"]))));
+    assert.equal(payload["client_id"], client.id);
+  });
+
+  test("names no endpoint that the service does not have", async () => {
+    const { json } = await godwit.request("GET", METADATA);
+    const endpoints = Object.keys(json).filter((name) => name.endsWith("_endpoint"));
+    assert.deepEqual(endpoints, ["token_endpoint"]);
+  });
+
+  test("is refused for a Host that is no host, because the issuer would be no URL", async () => {
+    assertProblem(
+      await exchange(godwit.url, `GET ${METADATA} HTTP/1.1\r\nHost: a"b\r\nConnection: close\r\n\r\n`),
+      "invalid_request_payload",
+    );
+  });
+});
