@@ -6,6 +6,7 @@ import { encodeId } from "../model/id.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
 import { readTrace, traceIdOf } from "../lib/trace.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
+import { compress } from "./compression.ts";
 import type { Exchange, Matched } from "./exchange.ts";
 import type { Page } from "./page.ts";
 import { contentTypeFor } from "./responses.ts";
@@ -195,9 +196,9 @@ export const beginSpan = (
     "godwit.environment": environment,
   });
 
-export function sendReply(exchange: Exchange, { status, body, headers }: RouteResponse): void {
+export async function sendReply(route: Route, exchange: Exchange, { status, body, headers }: RouteResponse): Promise<void> {
   if (headers) exchange.headers(headers);
-  exchange.send(status, contentTypeFor(status), body);
+  exchange.send(status, contentTypeFor(status), route.isCompressible === true ? await compress(exchange, body) : body);
 }
 
 export async function respondWithPage(page: Page, exchange: Exchange): Promise<void> {

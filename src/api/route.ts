@@ -82,6 +82,9 @@ export type Route = {
   /** The response may be some seconds old if the operator permits it, so a standby of the database can be read (`standby-reads.ts`). The route has a
    *  list or counts of many records, and no id in its path. */
   mayLag?: true;
+  /** A large response is compressed. It has nothing that a stranger can choose, such as the text or the number of an inbound message: the length
+   *  of the compressed response could disclose the rest to someone who sees the connection (BREACH). */
+  isCompressible?: true;
   /** Left out of the request log: the route reads that log. */
   isUnlogged?: true;
   /** The messages of the route belong to the trace that the request names. */

@@ -275,7 +275,7 @@ export class Server {
       }
       const next = route.query === undefined ? undefined : nextPageOf(exchange.url, response.body);
       if (next !== undefined) exchange.header("link", `<${next}>; rel="next"`);
-      sendReply(exchange, response);
+      await sendReply(route, exchange, response);
     };
   }
 

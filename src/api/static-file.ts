@@ -5,6 +5,7 @@ import { extname, join } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { Problem } from "../http/problem.ts";
+import { acceptsGzip } from "./compression.ts";
 import type { Page, PageResponse } from "./page.ts";
 
 export type StaticFile = { plain: Buffer; zipped: Buffer; tag: string };
@@ -38,7 +39,7 @@ export function staticResponse(
   requestHeaders: Readonly<Record<string, string>>,
   headers: Record<string, string>,
 ): PageResponse {
-  const isZipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(requestHeaders["accept-encoding"] ?? "");
+  const isZipped = acceptsGzip(requestHeaders["accept-encoding"]);
   const etag = `"${tag}${isZipped ? "-gzip" : ""}"`;
   const always = { ...headers, etag, vary: "accept-encoding" };
   const known = requestHeaders["if-none-match"] ?? "";

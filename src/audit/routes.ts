@@ -28,6 +28,7 @@ export const auditRoutes = (db: Database): Route[] => [
     operationId: "listAuditEvents",
     weight: "heavy",
     mayLag: true,
+    isCompressible: true,
     summary: "List audit events",
     description:
       "Returns the changes in this environment and in the account as a whole, newest first, each with the actor, the action and the target. An entry is written in the transaction of its change and cannot be altered. Filters can be combined. See [Audit log](/docs/audit).",

@@ -66,6 +66,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
     operationId: "listBatches",
     weight: "heavy",
     mayLag: true,
+    isCompressible: true,
     summary: "List batches",
     description:
       "Returns the batches of the environment, newest first, each with the number of its messages in each status. Filters can be combined. See [Follow a batch](/docs/batches#follow-a-batch).",

@@ -46,6 +46,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     path: "/v1/templates",
     operationId: "listTemplates",
     weight: "heavy",
+    isCompressible: true,
     summary: "List templates",
     description:
       "Returns the templates of the environment, newest first. Archived templates are listed only with `status=archived`. Filters can be combined. A filter that would have to read very many archived templates may return a short page with `has_more: true`: continue with `next_cursor`. See [Templates](/docs/templates).",

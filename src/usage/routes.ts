@@ -39,6 +39,7 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
     operationId: "getUsage",
     weight: "heavy",
     mayLag: true,
+    isCompressible: true,
     summary: "Retrieve usage",
     description:
       "Returns the number of messages and segments by minute, hour or day of their creation, and by their current status. Use it for reports and billing. " +

@@ -54,6 +54,40 @@ test("If-None-Match with an asterisk matches any version of a page", async () =>
   }
 });
 
+describe("a large response", () => {
+  const get = (path: string, acceptEncoding: string): Promise<Response> =>
+    fetch(`${godwit.url}${path}`, { headers: { authorization: `Bearer ${key}`, "accept-encoding": acceptEncoding } });
+  before(async () => {
+    for (let count = 0; count < 5; count += 1) {
+      await godwit.request("POST", "/v1/keys", { key, body: { name: `key ${count}`, scopes: ["messages:read"] } });
+      await godwit.send(key, { body: "Hello ".repeat(100) });
+    }
+  });
+
+  test("is compressed for a client that accepts it, and has the same content", async () => {
+    const [plain, zipped] = [await get("/v1/audit_events", "identity"), await get("/v1/audit_events", "br, gzip;q=0.8")];
+    assert.deepEqual([plain.headers.get("content-encoding"), zipped.headers.get("content-encoding")], [null, "gzip"]);
+    for (const { headers } of [plain, zipped]) assert.equal(headers.get("vary"), "accept-encoding");
+    const text = await plain.text();
+    assert.ok(text.length > 2_048 && Number(zipped.headers.get("content-length")) < text.length / 2);
+    assert.equal(await zipped.text(), text);
+  });
+
+  test("is sent as it is to a client that refuses it, and many at once all arrive", async () => {
+    assert.equal((await get("/v1/audit_events", "gzip;q=0")).headers.get("content-encoding"), null);
+    const text = await (await get("/v1/audit_events", "identity")).text();
+    const replies = await Promise.all(Array.from({ length: 20 }, () => get("/v1/audit_events", "gzip")));
+    for (const reply of replies) assert.equal(await reply.text(), text);
+  });
+
+  test("is not compressed if it can have text of strangers, or is small", async () => {
+    for (const path of ["/v1/messages", "/v1/events", "/v1/suppressions", "/v1/audit_events?limit=1"]) {
+      const reply = await get(path, "gzip");
+      assert.deepEqual([reply.status, reply.headers.get("content-encoding")], [200, null], path);
+    }
+  });
+});
+
 describe("the served OpenAPI document", () => {
   let document: Document;
   before(async () => {
