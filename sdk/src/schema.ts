@@ -1683,8 +1683,10 @@ export interface components {
             status: string | null;
             /** @description The `sequence` of the message after. Null if it did not change. */
             sequence: number | null;
-            attempt: components["schemas"]["Attempt"];
-            receipt: components["schemas"]["Receipt"];
+            /** @description One attempt to submit the message to a carrier. */
+            attempt: components["schemas"]["Attempt"] | null;
+            /** @description A delivery receipt of a carrier. */
+            receipt: components["schemas"]["Receipt"] | null;
             /** @description The cause of the change, if it was no carrier. */
             reason: string | null;
             /** @description The id of the fallback message that was started. */
@@ -1719,7 +1721,7 @@ export interface components {
              * @description The time of the next attempt, if there is one.
              */
             retry_at: string | null;
-        } | null;
+        };
         /** @description A delivery receipt of a carrier. */
         Receipt: {
             /** @description The link that received the receipt. */
@@ -1738,7 +1740,7 @@ export interface components {
             raw: {
                 [key: string]: string;
             };
-        } | null;
+        };
         /** @description A page of a list. */
         MessagePartPage: {
             /** @description The records of this page, newest first unless stated otherwise. */
@@ -1783,7 +1785,8 @@ export interface components {
         };
         /** @description Messages to send, and the fields that they share. */
         NewBatch: {
-            defaults?: components["schemas"]["BatchItem"];
+            /** @description The fields of a message. Each may also be in `defaults`. */
+            defaults?: components["schemas"]["BatchItem"] | null;
             /** @description The messages. The fields of an item replace those of `defaults`; null removes a default. */
             items: components["schemas"]["BatchItem"][];
         };
@@ -1832,7 +1835,7 @@ export interface components {
             carrier_options?: {
                 [key: string]: unknown;
             } | null;
-        } | null;
+        };
         /** @description A batch with the outcome of each item. */
         AcceptedBatch: {
             /**
@@ -2335,17 +2338,19 @@ export interface components {
             next_cursor: string | null;
         };
         /** @description The report of one change, with the record after it. It is the same in the API, in the event stream and in webhooks. */
-        Event: {
+        Event: components["schemas"]["MessageEvent"] | components["schemas"]["FallbackEvent"] | components["schemas"]["RecipientEvent"] | components["schemas"]["TemplateEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["WebhookEndpointEvent"] | components["schemas"]["AuditLogEvent"];
+        /** @description The status of a message changed. `data` has the whole message after the change. */
+        MessageEvent: {
             /**
              * @description The id of the event. Use it to ignore repeated deliveries.
              * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
              */
             id: string;
             /**
-             * @description The type of the event. One of `message.scheduled`, `message.queued`, `message.sending`, `message.sent`, `message.delivered`, `message.read`, `message.undelivered`, `message.failed`, `message.expired`, `message.canceled`, `message.received`, `message.unrouted`, `message.fallback_started`, `recipient.opted_out`, `recipient.opted_in`, `template.approved`, `template.rejected`, `template.paused`, `batch.completed`, `endpoint.disabled`, `webhook.test`, `audit.created`; new values may be added.
-             * @example message.scheduled
+             * @description The type of the event.
+             * @enum {string}
              */
-            type: "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | "audit.created" | (string & {});
+            type: "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted";
             /**
              * Format: date-time
              * @description The time of the change.
@@ -2356,22 +2361,232 @@ export interface components {
              * @example test
              */
             environment: "test" | "live" | (string & {});
-            /** @description The changed record. `message.*` has `message` (the whole record after the change), `previous_status` and `sequence`, and `message.fallback_started` also `fallback_message_id`. `recipient.*` has `suppression`, `template.*` has `template`, `batch.*` has `batch`, `endpoint.*` and `webhook.*` have `webhook_endpoint`, and `audit.*` has `audit_event`. */
+            /** @description The changed record. */
             data: {
-                message?: components["schemas"]["Message"];
+                message: components["schemas"]["Message"];
                 /** @description The status of the message before the change. Null for a new message. */
-                previous_status?: string | null;
+                previous_status: string | null;
                 /** @description The `sequence` of the message after the change. */
-                sequence?: number;
+                sequence: number;
+                fallback_message_id?: undefined;
+                suppression?: undefined;
+                template?: undefined;
+                batch?: undefined;
+                webhook_endpoint?: undefined;
+                audit_event?: undefined;
+            };
+        };
+        /** @description A message was not delivered in time, and its fallback was started. */
+        FallbackEvent: {
+            /**
+             * @description The id of the event. Use it to ignore repeated deliveries.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /**
+             * @description The type of the event.
+             * @enum {string}
+             */
+            type: "message.fallback_started";
+            /**
+             * Format: date-time
+             * @description The time of the change.
+             */
+            timestamp: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The changed record. */
+            data: {
+                message: components["schemas"]["Message"];
+                /** @description The status of the message before the change. Null for a new message. */
+                previous_status: string | null;
+                /** @description The `sequence` of the message after the change. */
+                sequence: number;
                 /** @description The id of the fallback message that was started. */
-                fallback_message_id?: string;
-                suppression?: components["schemas"]["Suppression"];
-                template?: components["schemas"]["Template"];
-                batch?: components["schemas"]["Batch"];
-                webhook_endpoint?: components["schemas"]["WebhookEndpoint"];
-                audit_event?: components["schemas"]["AuditEvent"];
-            } & {
-                [key: string]: unknown;
+                fallback_message_id: string;
+                suppression?: undefined;
+                template?: undefined;
+                batch?: undefined;
+                webhook_endpoint?: undefined;
+                audit_event?: undefined;
+            };
+        };
+        /** @description A recipient opted out, or in again. */
+        RecipientEvent: {
+            /**
+             * @description The id of the event. Use it to ignore repeated deliveries.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /**
+             * @description The type of the event.
+             * @enum {string}
+             */
+            type: "recipient.opted_out" | "recipient.opted_in";
+            /**
+             * Format: date-time
+             * @description The time of the change.
+             */
+            timestamp: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The changed record. */
+            data: {
+                message?: undefined;
+                previous_status?: undefined;
+                sequence?: undefined;
+                fallback_message_id?: undefined;
+                suppression: components["schemas"]["Suppression"];
+                template?: undefined;
+                batch?: undefined;
+                webhook_endpoint?: undefined;
+                audit_event?: undefined;
+            };
+        };
+        /** @description A carrier reviewed a template. */
+        TemplateEvent: {
+            /**
+             * @description The id of the event. Use it to ignore repeated deliveries.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /**
+             * @description The type of the event.
+             * @enum {string}
+             */
+            type: "template.approved" | "template.rejected" | "template.paused";
+            /**
+             * Format: date-time
+             * @description The time of the change.
+             */
+            timestamp: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The changed record. */
+            data: {
+                message?: undefined;
+                previous_status?: undefined;
+                sequence?: undefined;
+                fallback_message_id?: undefined;
+                suppression?: undefined;
+                template: components["schemas"]["Template"];
+                batch?: undefined;
+                webhook_endpoint?: undefined;
+                audit_event?: undefined;
+            };
+        };
+        /** @description All messages of a batch have a final status. */
+        BatchEvent: {
+            /**
+             * @description The id of the event. Use it to ignore repeated deliveries.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /**
+             * @description The type of the event.
+             * @enum {string}
+             */
+            type: "batch.completed";
+            /**
+             * Format: date-time
+             * @description The time of the change.
+             */
+            timestamp: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The changed record. */
+            data: {
+                message?: undefined;
+                previous_status?: undefined;
+                sequence?: undefined;
+                fallback_message_id?: undefined;
+                suppression?: undefined;
+                template?: undefined;
+                batch: components["schemas"]["Batch"];
+                webhook_endpoint?: undefined;
+                audit_event?: undefined;
+            };
+        };
+        /** @description An endpoint was disabled, or is tested. */
+        WebhookEndpointEvent: {
+            /**
+             * @description The id of the event. Use it to ignore repeated deliveries.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /**
+             * @description The type of the event.
+             * @enum {string}
+             */
+            type: "endpoint.disabled" | "webhook.test";
+            /**
+             * Format: date-time
+             * @description The time of the change.
+             */
+            timestamp: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The changed record. */
+            data: {
+                message?: undefined;
+                previous_status?: undefined;
+                sequence?: undefined;
+                fallback_message_id?: undefined;
+                suppression?: undefined;
+                template?: undefined;
+                batch?: undefined;
+                webhook_endpoint: components["schemas"]["WebhookEndpoint"];
+                audit_event?: undefined;
+            };
+        };
+        /** @description The audit log has a new entry. */
+        AuditLogEvent: {
+            /**
+             * @description The id of the event. Use it to ignore repeated deliveries.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /**
+             * @description The type of the event.
+             * @enum {string}
+             */
+            type: "audit.created";
+            /**
+             * Format: date-time
+             * @description The time of the change.
+             */
+            timestamp: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The changed record. */
+            data: {
+                message?: undefined;
+                previous_status?: undefined;
+                sequence?: undefined;
+                fallback_message_id?: undefined;
+                suppression?: undefined;
+                template?: undefined;
+                batch?: undefined;
+                webhook_endpoint?: undefined;
+                audit_event: components["schemas"]["AuditEvent"];
             };
         };
         /** @description A URL that receives events, with the secret that signs its deliveries. */
@@ -2417,7 +2632,8 @@ export interface components {
              * @description The time until which deliveries are also signed with the previous secret.
              */
             previous_secret_until: string | null;
-            recovery: components["schemas"]["Recovery"];
+            /** @description The progress of a recovery. Null if none is under way. */
+            recovery: components["schemas"]["Recovery"] | null;
             /**
              * Format: date-time
              * @description The time of creation.
@@ -2451,7 +2667,7 @@ export interface components {
              * @description Events up to this time will be processed.
              */
             until: string;
-        } | null;
+        };
         /** @description A page of a list. */
         WebhookEndpointPage: {
             /** @description The records of this page, newest first unless stated otherwise. */
@@ -2504,7 +2720,8 @@ export interface components {
              * @description The time until which deliveries are also signed with the previous secret.
              */
             previous_secret_until: string | null;
-            recovery: components["schemas"]["Recovery"];
+            /** @description The progress of a recovery. Null if none is under way. */
+            recovery: components["schemas"]["Recovery"] | null;
             /**
              * Format: date-time
              * @description The time of creation.
@@ -3102,7 +3319,8 @@ export interface components {
             window: number | null;
             /** @description The number of messages of this environment that are `sending` on the link. */
             in_flight: number;
-            quality: components["schemas"]["LinkQuality"];
+            /** @description How the messages on the link ended lately. Null if there were none, or too few on a link of the operator. */
+            quality: components["schemas"]["LinkQuality"] | null;
             /**
              * @description How receipts of an SMPP link write the ids of its responses. `auto`: in any of the other forms. One of `auto`, `same`, `decimal`, `hex`; new values may be added.
              * @example auto
@@ -3180,7 +3398,7 @@ export interface components {
                 /** @description The share of messages with a result that were delivered, from 0 to 1. Null without one. */
                 delivery_rate: number | null;
             }[];
-        } | null;
+        };
         /** @description A link to create. */
         NewLink: {
             /**
@@ -4064,6 +4282,13 @@ export type CheckedVerification = components['schemas']['CheckedVerification'];
 export type VerificationPage = components['schemas']['VerificationPage'];
 export type EventPage = components['schemas']['EventPage'];
 export type Event = components['schemas']['Event'];
+export type MessageEvent = components['schemas']['MessageEvent'];
+export type FallbackEvent = components['schemas']['FallbackEvent'];
+export type RecipientEvent = components['schemas']['RecipientEvent'];
+export type TemplateEvent = components['schemas']['TemplateEvent'];
+export type BatchEvent = components['schemas']['BatchEvent'];
+export type WebhookEndpointEvent = components['schemas']['WebhookEndpointEvent'];
+export type AuditLogEvent = components['schemas']['AuditLogEvent'];
 export type WebhookEndpointWithSecret = components['schemas']['WebhookEndpointWithSecret'];
 export type Recovery = components['schemas']['Recovery'];
 export type WebhookEndpointPage = components['schemas']['WebhookEndpointPage'];
@@ -5363,6 +5588,10 @@ export interface operations {
                 sender?: string;
                 /** @description Only suppressions with this status. Default: `active`. */
                 status?: "active" | "lifted";
+                /** @description Only suppressions whose first opt-out was after this time. */
+                created_after?: string;
+                /** @description Only suppressions whose first opt-out was before this time. */
+                created_before?: string;
             };
             header?: never;
             path?: never;

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import Unpack, cast
 
 from . import types
 from ._call import CallOptions
 from ._async_lists import AsyncPages
+from ._records import Record
 from ._async_streams import AsyncEventStream, AsyncRecipientExport
 from ._async_transport import AsyncTransport
 
@@ -531,10 +532,10 @@ class AsyncEvents:
         headers: Mapping[str, str] | None = None,
     ) -> types.Event:
         """Retrieve an event."""
-        return await self._transport.call(
-            types.Event, "GET", "/v1/events/{id}", {"id": id},
+        return cast("types.Event", await self._transport.call(
+            Record, "GET", "/v1/events/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
-        )
+        ))
 
     def list(
         self,
@@ -546,11 +547,11 @@ class AsyncEvents:
         **input: Unpack[types.EventsListQuery],
     ) -> AsyncPages[types.Event]:
         """List events."""
-        return self._transport.pages(
-            types.Event, "GET", "/v1/events", {},
+        return cast("AsyncPages[types.Event]", self._transport.pages(
+            Record, "GET", "/v1/events", {},
             CallOptions(max_retries, timeout, total_timeout, headers),
             query=dict(input),
-        )
+        ))
 
     def deliveries(
         self,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import Unpack, cast
 
 from . import types
 from ._call import CallOptions
 from ._lists import Pages
+from ._records import Record
 from ._streams import EventStream, RecipientExport
 from ._transport import Transport
 
@@ -531,10 +532,10 @@ class Events:
         headers: Mapping[str, str] | None = None,
     ) -> types.Event:
         """Retrieve an event."""
-        return self._transport.call(
-            types.Event, "GET", "/v1/events/{id}", {"id": id},
+        return cast("types.Event", self._transport.call(
+            Record, "GET", "/v1/events/{id}", {"id": id},
             CallOptions(max_retries, timeout, total_timeout, headers),
-        )
+        ))
 
     def list(
         self,
@@ -546,11 +547,11 @@ class Events:
         **input: Unpack[types.EventsListQuery],
     ) -> Pages[types.Event]:
         """List events."""
-        return self._transport.pages(
-            types.Event, "GET", "/v1/events", {},
+        return cast("Pages[types.Event]", self._transport.pages(
+            Record, "GET", "/v1/events", {},
             CallOptions(max_retries, timeout, total_timeout, headers),
             query=dict(input),
-        )
+        ))
 
     def deliveries(
         self,

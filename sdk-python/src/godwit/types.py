@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
+from ._records import Record
+
 # Many records have a field named object, which would hide the type.
 Json: TypeAlias = object
 
@@ -33,27 +35,27 @@ class FallbackStep(TypedDict):
     after_seconds: int
 
 
-class MessageError(TypedDict):
+class MessageError(Record):
     code: str
     message: str
     permanent: bool
     provider_code: str | None
 
 
-class MessageSegments(TypedDict):
+class MessageSegments(Record):
     count: int
     encoding: Literal["gsm7", "ucs2"] | str
     characters: int
 
 
-class MessageProvider(TypedDict):
+class MessageProvider(Record):
     name: str
     link: str
     message_id: str | None
     attempts: int
 
 
-class Message(TypedDict):
+class Message(Record):
     id: str
     object: Literal["message"]
     environment: Literal["test", "live"] | str
@@ -89,38 +91,38 @@ class Message(TypedDict):
     canceled_at: str | None
 
 
-class MessageValidationSegments(TypedDict):
+class MessageValidationSegments(Record):
     count: int
     encoding: Literal["gsm7", "ucs2"] | str
     characters: int
 
 
-class MessageValidationUcs2CharactersItem(TypedDict):
+class MessageValidationUcs2CharactersItem(Record):
     character: str
     position: int
     alternative: str | None
 
 
-class MessageValidationFallbackItemSegments(TypedDict):
+class MessageValidationFallbackItemSegments(Record):
     count: int
     encoding: Literal["gsm7", "ucs2"] | str
     characters: int
 
 
-class MessageValidationFallbackItemUcs2CharactersItem(TypedDict):
+class MessageValidationFallbackItemUcs2CharactersItem(Record):
     character: str
     position: int
     alternative: str | None
 
 
-class MessageValidationFallbackItem(TypedDict):
+class MessageValidationFallbackItem(Record):
     channel: Literal["sms", "whatsapp"] | str | None
     body: str | None
     segments: MessageValidationFallbackItemSegments | None
     ucs2_characters: list[MessageValidationFallbackItemUcs2CharactersItem]
 
 
-class MessageValidationRoute(TypedDict):
+class MessageValidationRoute(Record):
     provider: str
     link: str
     link_reason: Literal["simulator", "only_link", "file_order", "creation_order", "route", "weights", "quality", "price", "measuring", "sender", "reply", "failover"] | str
@@ -129,13 +131,13 @@ class MessageValidationRoute(TypedDict):
     sender_reason: Literal["named", "reply", "sticky", "preferred", "pool", "first_sender", "only_sender", "link_default"] | str | None
 
 
-class MessageValidationErrorsItem(TypedDict):
+class MessageValidationErrorsItem(Record):
     pointer: str
     code: str
     detail: str
 
 
-class MessageValidation(TypedDict):
+class MessageValidation(Record):
     object: Literal["message_validation"]
     valid: bool
     channel: Literal["sms", "whatsapp"] | str | None
@@ -147,14 +149,14 @@ class MessageValidation(TypedDict):
     errors: list[MessageValidationErrorsItem]
 
 
-class LinkWeight(TypedDict):
+class LinkWeight(Record):
     link: str
     delivery_rate: float
     results: int | None
     price: float | None
 
 
-class MessagePage(TypedDict):
+class MessagePage(Record):
     data: list[Message]
     has_more: bool
     next_cursor: str | None
@@ -169,13 +171,13 @@ class EditMessage(TypedDict):
     priority: NotRequired[Literal["high", "normal", "bulk"] | None]
 
 
-class TimelinePage(TypedDict):
+class TimelinePage(Record):
     data: list[TimelineEntry]
     has_more: bool
     next_cursor: str | None
 
 
-class TimelineEntry(TypedDict):
+class TimelineEntry(Record):
     id: str
     object: Literal["timeline_entry"]
     type: str
@@ -183,15 +185,15 @@ class TimelineEntry(TypedDict):
     previous_status: str | None
     status: str | None
     sequence: int | None
-    attempt: Attempt
-    receipt: Receipt
+    attempt: Attempt | None
+    receipt: Receipt | None
     reason: str | None
     fallback_message_id: str | None
     links: list[LinkWeight] | None
     created_at: str
 
 
-class Attempt(TypedDict):
+class Attempt(Record):
     number: int
     link: str
     outcome: Literal["written", "accepted", "refused", "throttled", "unknown"] | str
@@ -201,7 +203,7 @@ class Attempt(TypedDict):
     retry_at: str | None
 
 
-class Receipt(TypedDict):
+class Receipt(Record):
     link: str
     status: str
     part: int | None
@@ -211,20 +213,20 @@ class Receipt(TypedDict):
     raw: dict[str, str]
 
 
-class MessagePartPage(TypedDict):
+class MessagePartPage(Record):
     data: list[MessagePart]
     has_more: bool
     next_cursor: str | None
 
 
-class MessagePartError(TypedDict):
+class MessagePartError(Record):
     code: str
     message: str
     permanent: bool
     provider_code: str | None
 
 
-class MessagePart(TypedDict):
+class MessagePart(Record):
     object: Literal["part"]
     number: int
     provider_message_id: str | None
@@ -234,7 +236,7 @@ class MessagePart(TypedDict):
 
 
 class NewBatch(TypedDict):
-    defaults: NotRequired[BatchItem]
+    defaults: NotRequired[BatchItem | None]
     items: list[BatchItem]
 
 
@@ -255,26 +257,26 @@ class BatchItem(TypedDict):
     carrier_options: NotRequired[dict[str, Json] | None]
 
 
-class AcceptedBatchResultsItemErrorErrorsItem(TypedDict):
+class AcceptedBatchResultsItemErrorErrorsItem(Record):
     pointer: str
     code: str
     detail: str
 
 
-class AcceptedBatchResultsItemError(TypedDict):
+class AcceptedBatchResultsItemError(Record):
     code: str
     detail: str
     errors: list[AcceptedBatchResultsItemErrorErrorsItem]
 
 
-class AcceptedBatchResultsItem(TypedDict):
+class AcceptedBatchResultsItem(Record):
     index: int
     status: Literal["accepted", "refused"] | str
     message_id: str | None
     error: AcceptedBatchResultsItemError | None
 
 
-class AcceptedBatch(TypedDict):
+class AcceptedBatch(Record):
     id: str
     object: Literal["batch"]
     environment: Literal["test", "live"] | str
@@ -287,13 +289,13 @@ class AcceptedBatch(TypedDict):
     results: list[AcceptedBatchResultsItem]
 
 
-class BatchPage(TypedDict):
+class BatchPage(Record):
     data: list[Batch]
     has_more: bool
     next_cursor: str | None
 
 
-class Batch(TypedDict):
+class Batch(Record):
     id: str
     object: Literal["batch"]
     environment: Literal["test", "live"] | str
@@ -326,19 +328,19 @@ class NewButton(TypedDict):
     phone_number: NotRequired[str | None]
 
 
-class TemplateButtonsItem(TypedDict):
+class TemplateButtonsItem(Record):
     type: Literal["quick_reply", "url", "phone_number"] | str
     text: str
     url: str | None
     phone_number: str | None
 
 
-class TemplateVariablesItem(TypedDict):
+class TemplateVariablesItem(Record):
     name: str
     example: str | None
 
 
-class Template(TypedDict):
+class Template(Record):
     id: str
     object: Literal["template"]
     environment: Literal["test", "live"] | str
@@ -359,7 +361,7 @@ class Template(TypedDict):
     created_by: str | None
 
 
-class TemplatePage(TypedDict):
+class TemplatePage(Record):
     data: list[Template]
     has_more: bool
     next_cursor: str | None
@@ -382,13 +384,13 @@ class PreviewTemplate(TypedDict):
     channel: NotRequired[Literal["sms", "whatsapp"] | None]
 
 
-class TemplatePreviewSegments(TypedDict):
+class TemplatePreviewSegments(Record):
     count: int
     encoding: Literal["gsm7", "ucs2"] | str
     characters: int
 
 
-class TemplatePreview(TypedDict):
+class TemplatePreview(Record):
     object: Literal["template_preview"]
     template_id: str
     version: int
@@ -410,7 +412,7 @@ class NewVerification(TypedDict):
     ttl: NotRequired[int | None]
 
 
-class Verification(TypedDict):
+class Verification(Record):
     id: str
     object: Literal["verification"]
     environment: Literal["test", "live"] | str
@@ -431,7 +433,7 @@ class VerificationCheck(TypedDict):
     code: str
 
 
-class CheckedVerification(TypedDict):
+class CheckedVerification(Record):
     id: str
     object: Literal["verification"]
     environment: Literal["test", "live"] | str
@@ -449,39 +451,111 @@ class CheckedVerification(TypedDict):
     valid: bool
 
 
-class VerificationPage(TypedDict):
+class VerificationPage(Record):
     data: list[Verification]
     has_more: bool
     next_cursor: str | None
 
 
-class EventPage(TypedDict):
+class EventPage(Record):
     data: list[Event]
     has_more: bool
     next_cursor: str | None
 
 
-class EventData(TypedDict):
-    message: NotRequired[Message]
-    previous_status: NotRequired[str | None]
-    sequence: NotRequired[int]
-    fallback_message_id: NotRequired[str]
-    suppression: NotRequired[Suppression]
-    template: NotRequired[Template]
-    batch: NotRequired[Batch]
-    webhook_endpoint: NotRequired[WebhookEndpoint]
-    audit_event: NotRequired[AuditEvent]
+Event: TypeAlias = "MessageEvent | FallbackEvent | RecipientEvent | TemplateEvent | BatchEvent | WebhookEndpointEvent | AuditLogEvent"
 
 
-class Event(TypedDict):
+class MessageEventData(Record):
+    message: Message
+    previous_status: str | None
+    sequence: int
+
+
+class MessageEvent(Record):
     id: str
-    type: Literal["message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "endpoint.disabled", "webhook.test", "audit.created"] | str
+    type: Literal["message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted"]
     timestamp: str
     environment: Literal["test", "live"] | str
-    data: EventData
+    data: MessageEventData
 
 
-class WebhookEndpointWithSecret(TypedDict):
+class FallbackEventData(Record):
+    message: Message
+    previous_status: str | None
+    sequence: int
+    fallback_message_id: str
+
+
+class FallbackEvent(Record):
+    id: str
+    type: Literal["message.fallback_started"]
+    timestamp: str
+    environment: Literal["test", "live"] | str
+    data: FallbackEventData
+
+
+class RecipientEventData(Record):
+    suppression: Suppression
+
+
+class RecipientEvent(Record):
+    id: str
+    type: Literal["recipient.opted_out", "recipient.opted_in"]
+    timestamp: str
+    environment: Literal["test", "live"] | str
+    data: RecipientEventData
+
+
+class TemplateEventData(Record):
+    template: Template
+
+
+class TemplateEvent(Record):
+    id: str
+    type: Literal["template.approved", "template.rejected", "template.paused"]
+    timestamp: str
+    environment: Literal["test", "live"] | str
+    data: TemplateEventData
+
+
+class BatchEventData(Record):
+    batch: Batch
+
+
+class BatchEvent(Record):
+    id: str
+    type: Literal["batch.completed"]
+    timestamp: str
+    environment: Literal["test", "live"] | str
+    data: BatchEventData
+
+
+class WebhookEndpointEventData(Record):
+    webhook_endpoint: WebhookEndpoint
+
+
+class WebhookEndpointEvent(Record):
+    id: str
+    type: Literal["endpoint.disabled", "webhook.test"]
+    timestamp: str
+    environment: Literal["test", "live"] | str
+    data: WebhookEndpointEventData
+
+
+class AuditLogEventData(Record):
+    audit_event: AuditEvent
+
+
+class AuditLogEvent(Record):
+    id: str
+    type: Literal["audit.created"]
+    timestamp: str
+    environment: Literal["test", "live"] | str
+    data: AuditLogEventData
+
+
+class WebhookEndpointWithSecret(Record):
     id: str
     object: Literal["webhook_endpoint"]
     environment: Literal["test", "live"] | str
@@ -492,25 +566,25 @@ class WebhookEndpointWithSecret(TypedDict):
     disabled_reason: Literal["requested", "gone", "failing"] | str | None
     failing_since: str | None
     previous_secret_until: str | None
-    recovery: Recovery
+    recovery: Recovery | None
     created_at: str
     updated_at: str
     created_by: str | None
     secret: str
 
 
-class Recovery(TypedDict):
+class Recovery(Record):
     reached: str
     until: str
 
 
-class WebhookEndpointPage(TypedDict):
+class WebhookEndpointPage(Record):
     data: list[WebhookEndpoint]
     has_more: bool
     next_cursor: str | None
 
 
-class WebhookEndpoint(TypedDict):
+class WebhookEndpoint(Record):
     id: str
     object: Literal["webhook_endpoint"]
     environment: Literal["test", "live"] | str
@@ -521,29 +595,29 @@ class WebhookEndpoint(TypedDict):
     disabled_reason: Literal["requested", "gone", "failing"] | str | None
     failing_since: str | None
     previous_secret_until: str | None
-    recovery: Recovery
+    recovery: Recovery | None
     created_at: str
     updated_at: str
     created_by: str | None
 
 
-class DeletedWebhookEndpoint(TypedDict):
+class DeletedWebhookEndpoint(Record):
     id: str
     object: Literal["webhook_endpoint"]
     deleted: Literal[True]
 
 
-class TestEvent(TypedDict):
+class TestEvent(Record):
     event_id: str
 
 
-class WebhookDeliveryPage(TypedDict):
+class WebhookDeliveryPage(Record):
     data: list[WebhookDelivery]
     has_more: bool
     next_cursor: str | None
 
 
-class WebhookDelivery(TypedDict):
+class WebhookDelivery(Record):
     id: str
     object: Literal["webhook_delivery"]
     endpoint_id: str
@@ -556,7 +630,7 @@ class WebhookDelivery(TypedDict):
     updated_at: str
 
 
-class DeliveryAttempt(TypedDict):
+class DeliveryAttempt(Record):
     attempted_at: str
     duration_ms: int
     response_status: int | None
@@ -564,7 +638,7 @@ class DeliveryAttempt(TypedDict):
     error: Literal["timeout", "connection_failed", "tls_failed", "address_not_allowed", "invalid_response"] | str | None
 
 
-class OptOut(TypedDict):
+class OptOut(Record):
     id: str
     object: Literal["suppression"]
     environment: Literal["test", "live"] | str
@@ -581,13 +655,13 @@ class OptOut(TypedDict):
     in_flight: int
 
 
-class SuppressionPage(TypedDict):
+class SuppressionPage(Record):
     data: list[Suppression]
     has_more: bool
     next_cursor: str | None
 
 
-class Suppression(TypedDict):
+class Suppression(Record):
     id: str
     object: Literal["suppression"]
     environment: Literal["test", "live"] | str
@@ -603,7 +677,7 @@ class Suppression(TypedDict):
     created_by: str | None
 
 
-class SuppressionImport(TypedDict):
+class SuppressionImport(Record):
     object: Literal["suppression_import"]
     added: int
     already_active: int
@@ -611,13 +685,13 @@ class SuppressionImport(TypedDict):
     suppression_ids: list[str]
 
 
-class SuppressionChangePage(TypedDict):
+class SuppressionChangePage(Record):
     data: list[SuppressionChange]
     has_more: bool
     next_cursor: str | None
 
 
-class SuppressionChange(TypedDict):
+class SuppressionChange(Record):
     id: str
     status: Literal["active", "lifted"] | str
     source: Literal["keyword", "api", "import", "carrier"] | str
@@ -627,13 +701,13 @@ class SuppressionChange(TypedDict):
     at: str
 
 
-class ConsentSettingsReplies(TypedDict):
+class ConsentSettingsReplies(Record):
     opt_out: str | None
     opt_in: str | None
     help: str | None
 
 
-class ConsentSettings(TypedDict):
+class ConsentSettings(Record):
     object: Literal["consent_settings"]
     environment: str
     languages: list[Literal["ar", "de", "es", "fr", "hi", "id", "it", "ja", "ko", "nl", "pl", "pt", "ru", "sv", "tr", "uk", "zh"]]
@@ -658,7 +732,7 @@ class ConsentSettingsChange(TypedDict):
     replies: NotRequired[ConsentSettingsChangeReplies | None]
 
 
-class ErasureErased(TypedDict):
+class ErasureErased(Record):
     messages: int
     events: int
     fallbacks: int
@@ -668,7 +742,7 @@ class ErasureErased(TypedDict):
     stored_responses: int
 
 
-class Erasure(TypedDict):
+class Erasure(Record):
     object: Literal["erasure"]
     environment: Literal["test", "live"] | str
     erased: ErasureErased
@@ -677,12 +751,12 @@ class Erasure(TypedDict):
     has_more: bool
 
 
-class UsageTotalsTimeToDeliveredMs(TypedDict):
+class UsageTotalsTimeToDeliveredMs(Record):
     p50: int
     p95: int
 
 
-class UsageTotals(TypedDict):
+class UsageTotals(Record):
     messages: int
     segments: int
     by_status: dict[str, int]
@@ -691,15 +765,22 @@ class UsageTotals(TypedDict):
     time_to_delivered_ms: UsageTotalsTimeToDeliveredMs | None
 
 
-Usage = TypedDict("Usage", {"object": "Literal[\"usage\"]", "environment": "Literal[\"test\", \"live\"] | str", "interval": "Literal[\"minute\", \"hour\", \"day\"] | str", "from": "str", "to": "str", "data": "list[UsageCount]", "intervals": "list[UsageInterval]", "totals": "UsageTotals"})
+class Usage(Record):
+    object: Literal["usage"]
+    environment: Literal["test", "live"] | str
+    interval: Literal["minute", "hour", "day"] | str
+    to: str
+    data: list[UsageCount]
+    intervals: list[UsageInterval]
+    totals: UsageTotals
 
 
-class UsageCountTimeToDeliveredMs(TypedDict):
+class UsageCountTimeToDeliveredMs(Record):
     p50: int
     p95: int
 
 
-class UsageCount(TypedDict):
+class UsageCount(Record):
     start: str
     channel: Literal["sms", "whatsapp"] | str
     status: Literal["scheduled", "queued", "sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled", "received"] | str
@@ -709,12 +790,12 @@ class UsageCount(TypedDict):
     time_to_delivered_ms: UsageCountTimeToDeliveredMs | None
 
 
-class UsageIntervalTimeToDeliveredMs(TypedDict):
+class UsageIntervalTimeToDeliveredMs(Record):
     p50: int
     p95: int
 
 
-class UsageInterval(TypedDict):
+class UsageInterval(Record):
     start: str
     messages: int
     segments: int
@@ -724,7 +805,7 @@ class UsageInterval(TypedDict):
     time_to_delivered_ms: UsageIntervalTimeToDeliveredMs | None
 
 
-class Queue(TypedDict):
+class Queue(Record):
     object: Literal["queue"]
     environment: Literal["test", "live"] | str
     scheduled: int
@@ -734,11 +815,11 @@ class Queue(TypedDict):
     oldest_due_seconds: int
 
 
-class LinkList(TypedDict):
+class LinkList(Record):
     data: list[Link]
 
 
-class Link(TypedDict):
+class Link(Record):
     id: str
     object: Literal["link"]
     name: str
@@ -756,7 +837,7 @@ class Link(TypedDict):
     prices: dict[str, float] | None
     window: int | None
     in_flight: int
-    quality: LinkQuality
+    quality: LinkQuality | None
     receipt_ids: Literal["auto", "same", "decimal", "hex"] | str | None
     settings: dict[str, Json] | None
     secrets: list[str]
@@ -769,12 +850,12 @@ class Link(TypedDict):
     created_by: str | None
 
 
-class LinkQualityErrorsItem(TypedDict):
+class LinkQualityErrorsItem(Record):
     code: str
     count: int
 
 
-class LinkQualityCountriesItem(TypedDict):
+class LinkQualityCountriesItem(Record):
     country: str
     sent: int
     delivered: int
@@ -782,7 +863,7 @@ class LinkQualityCountriesItem(TypedDict):
     delivery_rate: float | None
 
 
-class LinkQuality(TypedDict):
+class LinkQuality(Record):
     window_seconds: int
     sent: int | None
     delivered: int | None
@@ -821,13 +902,13 @@ class EditLink(TypedDict):
     paused: NotRequired[bool | None]
 
 
-class DeletedLink(TypedDict):
+class DeletedLink(Record):
     id: str
     object: Literal["link"]
     deleted: Literal[True]
 
 
-class LinkTest(TypedDict):
+class LinkTest(Record):
     object: Literal["link_test"]
     link_id: str
     ok: bool
@@ -836,11 +917,11 @@ class LinkTest(TypedDict):
     tested_at: str
 
 
-class SenderList(TypedDict):
+class SenderList(Record):
     data: list[Sender]
 
 
-class Sender(TypedDict):
+class Sender(Record):
     id: str
     object: Literal["sender"]
     source: Literal["file", "api"] | str
@@ -872,17 +953,17 @@ class EditSender(TypedDict):
     rate: NotRequired[float | None]
 
 
-class DeletedSender(TypedDict):
+class DeletedSender(Record):
     id: str
     object: Literal["sender"]
     deleted: Literal[True]
 
 
-class RouteList(TypedDict):
+class RouteList(Record):
     data: list[Route]
 
 
-class Route(TypedDict):
+class Route(Record):
     id: str
     object: Literal["route"]
     source: Literal["file", "api"] | str
@@ -918,7 +999,7 @@ class EditRoute(TypedDict):
     strategy: NotRequired[Literal["quality", "price"] | None]
 
 
-class DeletedRoute(TypedDict):
+class DeletedRoute(Record):
     id: str
     object: Literal["route"]
     deleted: Literal[True]
@@ -931,7 +1012,7 @@ class NewKey(TypedDict):
     allowed_ips: NotRequired[list[str] | None]
 
 
-class KeyWithSecret(TypedDict):
+class KeyWithSecret(Record):
     key: str
     id: str
     object: Literal["key"]
@@ -948,13 +1029,13 @@ class KeyWithSecret(TypedDict):
     created_by: str | None
 
 
-class KeyPage(TypedDict):
+class KeyPage(Record):
     data: list[Key]
     has_more: bool
     next_cursor: str | None
 
 
-class Key(TypedDict):
+class Key(Record):
     id: str
     object: Literal["key"]
     account_id: str
@@ -974,13 +1055,13 @@ class RotateKey(TypedDict):
     overlap_seconds: NotRequired[int | None]
 
 
-class CredentialTier(TypedDict):
+class CredentialTier(Record):
     name: str
     requests_per_second: int | None
     burst: int | None
 
 
-class Credential(TypedDict):
+class Credential(Record):
     object: Literal["credential"]
     type: Literal["api_key", "access_token"] | str
     key_id: str
@@ -992,24 +1073,24 @@ class Credential(TypedDict):
     expires_at: str | None
 
 
-class AuditEventPage(TypedDict):
+class AuditEventPage(Record):
     data: list[AuditEvent]
     has_more: bool
     next_cursor: str | None
 
 
-class AuditEventActor(TypedDict):
+class AuditEventActor(Record):
     type: Literal["key", "token", "cli", "carrier", "system"] | str
     id: str | None
     name: str | None
 
 
-class AuditEventTarget(TypedDict):
+class AuditEventTarget(Record):
     type: Literal["account", "consent_settings", "environment", "webhook_endpoint", "key", "link", "message", "recipient", "route", "sender", "signing_key", "suppression", "template", "tier"] | str
     id: str | None
 
 
-class AuditEvent(TypedDict):
+class AuditEvent(Record):
     id: str
     object: Literal["audit_event"]
     environment: Literal["test", "live"] | str | None
@@ -1023,32 +1104,32 @@ class AuditEvent(TypedDict):
     hash: str | None
 
 
-class RequestPage(TypedDict):
+class RequestPage(Record):
     data: list[LoggedRequest]
     has_more: bool
     next_cursor: str | None
 
 
-class LoggedRequestKey(TypedDict):
+class LoggedRequestKey(Record):
     id: str
     name: str | None
     type: Literal["key", "token"] | str
 
 
-class LoggedRequestProblemErrorsItem(TypedDict):
-    pointer: NotRequired[str]
-    parameter: NotRequired[str]
-    header: NotRequired[str]
-    code: NotRequired[str]
-    detail: NotRequired[str]
+class LoggedRequestProblemErrorsItem(Record):
+    pointer: str
+    parameter: str
+    header: str
+    code: str
+    detail: str
 
 
-class LoggedRequestProblem(TypedDict):
+class LoggedRequestProblem(Record):
     detail: str
     errors: list[LoggedRequestProblemErrorsItem]
 
 
-class LoggedRequest(TypedDict):
+class LoggedRequest(Record):
     id: str
     object: Literal["request"]
     created_at: str
@@ -1069,7 +1150,7 @@ class LoggedRequest(TypedDict):
     body: str | None
 
 
-class AccessToken(TypedDict):
+class AccessToken(Record):
     access_token: str
     token_type: Literal["Bearer"]
     expires_in: int
@@ -1083,7 +1164,7 @@ class TokenRequest(TypedDict):
     client_secret: NotRequired[str]
 
 
-class JwkSetKeysItem(TypedDict):
+class JwkSetKeysItem(Record):
     kty: Literal["OKP"]
     crv: Literal["Ed25519"]
     x: str
@@ -1092,17 +1173,17 @@ class JwkSetKeysItem(TypedDict):
     use: Literal["sig"]
 
 
-class JwkSet(TypedDict):
-    keys: list[JwkSetKeysItem]
+class JwkSet(Record):
+    pass
 
 
-class OAuthErrorErrorsItem(TypedDict):
+class OAuthErrorErrorsItem(Record):
     pointer: str
     code: str
     detail: str
 
 
-class OAuthError(TypedDict):
+class OAuthError(Record):
     error: str
     error_description: str
     type: str
@@ -1111,26 +1192,26 @@ class OAuthError(TypedDict):
     detail: str
     request_id: str
     code: str
-    errors: NotRequired[list[OAuthErrorErrorsItem]]
+    errors: list[OAuthErrorErrorsItem]
 
 
-class ProblemErrorsItem(TypedDict):
-    pointer: NotRequired[str]
-    parameter: NotRequired[str]
-    header: NotRequired[str]
+class ProblemErrorsItem(Record):
+    pointer: str
+    parameter: str
+    header: str
     code: str
     detail: str
 
 
-class Problem(TypedDict):
+class Problem(Record):
     type: str
     title: str
     status: int
     code: Literal["invalid_request_payload", "invalid_idempotency_key", "unauthorized_missing_token", "unauthorized_invalid_token", "forbidden_insufficient_scope", "forbidden_address", "key_outlives_credential", "not_found", "method_not_allowed", "request_timeout", "idempotency_conflict", "payload_too_large", "unsupported_media_type", "idempotency_key_reused", "no_route", "destination_not_permitted", "sender_not_allowed", "message_not_cancelable", "message_not_editable", "message_not_redactable", "template_not_found", "template_not_approved", "template_channel_mismatch", "template_variables_mismatch", "template_text_too_long", "template_name_taken", "template_not_editable", "too_many_templates", "recipient_opted_out", "service_window_closed", "verification_too_soon", "verification_limit_reached", "verification_not_pending", "max_segments_exceeded", "endpoint_url_refused", "endpoint_disabled", "too_many_keys", "key_not_active", "link_address_refused", "link_in_use", "paused_by_operator", "already_exists", "limit_reached", "live_only", "defined_in_file", "too_many_endpoints", "rate_limit_exceeded", "request_header_fields_too_large", "internal_server_error", "service_unavailable"] | str
     detail: str
     request_id: str
-    required_scopes: NotRequired[list[str]]
-    errors: NotRequired[list[ProblemErrorsItem]]
+    required_scopes: list[str]
+    errors: list[ProblemErrorsItem]
 
 
 class MessagesListQuery(TypedDict):
@@ -1221,6 +1302,8 @@ class SuppressionsListQuery(TypedDict):
     recipient: NotRequired[str]
     sender: NotRequired[str]
     status: NotRequired[Literal["active", "lifted"]]
+    created_after: NotRequired[str]
+    created_before: NotRequired[str]
 
 
 class SuppressionsHistoryQuery(TypedDict):
