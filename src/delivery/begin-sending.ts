@@ -3,8 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { findRefusal, type ConsentRefusal } from "../consent/refusal.ts";
 import { ConnectionLost, isDatabaseTrouble } from "../database/database.ts";
 import type { Link } from "../links/link.ts";
-import { existingEntries } from "../events/queries.ts";
-import { toOwned, type Advancer } from "../messages/advance.ts";
+import { isWritten, type Advancer } from "../messages/advance.ts";
 import { changeBy, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { DeliveryContext } from "./context.ts";
@@ -90,8 +89,7 @@ export const sendingSignal = (message: Message, link: Link): Signal => {
 export async function findLost(parts: BeginParts, { change, session }: Extract<Obstacle, { kind: "lost" }>): Promise<Obstacle> {
   // An entry that is missing after the end of the session cannot appear later.
   await parts.db.endSession(session);
-  const isStored = (await existingEntries(parts.db, [toOwned(change)])).length > 0;
-  return isStored ? { kind: "unsent", from: change.after } : findObstacle(parts, change.before);
+  return (await isWritten(parts.db, change)) ? { kind: "unsent", from: change.after } : findObstacle(parts, change.before);
 }
 
 /** Why a message did not become `sending`. */

@@ -149,6 +149,9 @@ const eventOf = ({ before, after, entry }: Change): CommittedEvent => ({
   trace: before.trace,
 });
 
-/** The entry of a change, by its keys. */
-export const toOwned = ({ before: { accountId, environment }, entry }: Change) => ({ accountId, environment, entry });
+/** Whether the change is stored: its entry is in the timeline. */
+export const isWritten = async (db: Queryable, change: Change): Promise<boolean> =>
+  (await existingEntries(db, [toOwned(change)])).length > 0;
+
+const toOwned = ({ before: { accountId, environment }, entry }: Change) => ({ accountId, environment, entry });
 const compareIds = (a: Change | undefined, b: Change | undefined): number => (a && b ? Buffer.compare(a.before.id, b.before.id) : 0);
