@@ -10,6 +10,7 @@ import { build } from "vite";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
 import { CONTENTS, PAGES } from "../contents.ts";
 import { SEARCH_OPTIONS, type Section } from "../src/search-options.ts";
+import { errorText } from "./error-page.ts";
 import { extendMarkdown, type ResolveLink } from "./markdown.ts";
 import type { MarkdownIt } from "./markdown-it-types.ts";
 import { writeReference } from "./write-reference.ts";
@@ -160,16 +161,6 @@ Godwit is a self-hosted messaging service: one retry-safe \`POST /v1/messages\` 
 [quickstart](getting-started.md). Every route is in the [API reference](${BASE}reference).
 
 ${groups.join("\n")}`;
-}
-
-/** The page of one error code: its section of docs/errors.md. */
-function errorText(code: ErrorCode, errors: string): string {
-  const heading = `## ${code}\n`;
-  const section = errors.split(/^(?=## )/m).find((text) => text.startsWith(heading)) ?? heading;
-  return `# ${code}
-${section.slice(heading.length)}
-[All error codes](errors.md) · [How to repeat a request safely](idempotency.md) · [API reference](${BASE}reference)
-`;
 }
 
 const NOT_FOUND = `# This page does not exist

@@ -1,28 +1,13 @@
-/** docs/errors.md explains every error code: its status, its title, and how to send the request again. */
+/** docs/errors.md explains every error code. Its served page also says how to send the request again. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { errorText } from "../../site/scripts/error-page.ts";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
 
 const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "errors.md"), "utf8");
 const codes = Object.keys(ERRORS) as ErrorCode[];
-
-/** Refusals that are not stored with an idempotency key. */
-const NOT_STORED: ReadonlySet<ErrorCode> = new Set(["live_only", "link_in_use"]);
-
-/** Returns how a client sends a request with this error again. */
-function retryAdvice(code: ErrorCode): string {
-  const { status } = ERRORS[code];
-  if (code === "idempotency_key_reused")
-    return "The first response stays stored with the idempotency key. Use a new key for another request.";
-  if (status === 409 || status === 429 || status === 503)
-    return "Send the same request again, with the same idempotency key, after `Retry-After` seconds.";
-  if (status === 408 || status === 500) return "Send the same request again, with the same idempotency key.";
-  return status === 422 && !NOT_STORED.has(code)
-    ? "The response is stored with the idempotency key. Use a new key for the next request."
-    : "Change the request before you send it again. You can use the same idempotency key.";
-}
 
 test("the list has every code in order, with its status and title", () => {
   const rows = Array.from(page.matchAll(/^\| (\d+) \| \[`(\w+)`\]\(#(\w+)\) \| (.*) \|$/gm), ([, ...cells]) => cells);
@@ -32,17 +17,29 @@ test("the list has every code in order, with its status and title", () => {
   );
 });
 
-test("every code has a section with its status, its title, its meaning and the advice for a retry", () => {
+test("every code has a section with its meaning", () => {
   const [, ...sections] = page.split(/^## /m);
   assert.deepEqual(
     sections.map((section) => section.split("\n", 1)[0]),
     codes,
   );
   for (const [index, code] of codes.entries()) {
-    const [, head, ...meaning] = sections[index]?.trimEnd().split("\n\n") ?? [];
-    const advice = meaning.pop();
-    assert.deepEqual([head, advice], [`**${ERRORS[code].status}** · ${ERRORS[code].title}.`, retryAdvice(code)]);
+    const [, ...meaning] = sections[index]?.trimEnd().split("\n\n") ?? [];
     assert.equal(meaning.length, 1, code);
     assert.match(meaning[0] ?? "", /^[A-Z`[].*\.$/);
   }
+});
+
+test("the page of a code has its status, its title, its meaning and how to send the request again", () => {
+  const advice: readonly (readonly [ErrorCode, RegExp])[] = [
+    ["invalid_request_payload", /\*\*400\*\* · The request is not valid\.[^]*Change the request/],
+    ["internal_server_error", /Send the same request again, with the same idempotency key\.\n/],
+    ["rate_limit_exceeded", /Send the same request again, with the same idempotency key, after `Retry-After` seconds\./],
+    ["no_route", /is stored with the idempotency key\. Use a new key for the next request\./],
+    ["link_in_use", /Change the request before you send it again\. You can use the same idempotency key\./],
+    ["idempotency_key_reused", /stays stored with the idempotency key\. Use a new key for another request\./],
+  ];
+  for (const [code, expected] of advice) assert.match(errorText(code, page), expected, code);
+  for (const code of codes)
+    assert.ok(errorText(code, page).includes(`# ${code}\n\n**${ERRORS[code].status}** · ${ERRORS[code].title}.\n\n`), code);
 });
