@@ -17,7 +17,7 @@ const TABLE = /(<!-- settings (of )?([^;]+); npm run setting-texts -->\n\n)(?:\|
 
 /** Returns each generated file with its current text, and the text that it should have. */
 export const readPages = (): Page[] => [
-  ...["settings", "links", "smpp", "whatsapp", "twilio", "tracing"].map((name) => {
+  ...["settings", "links", "routing", "smpp", "whatsapp", "twilio"].map((name) => {
     const path = `docs/${name}.md`;
     const is = readFileSync(join(ROOT, path), "utf8");
     const shouldBe = is.replaceAll(TABLE, (_, marker: string, isLink: string | undefined, names: string) =>

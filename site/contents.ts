@@ -1,9 +1,22 @@
 /** The pages of the documentation in the order of reading, by task. `test/tools/docs-pages.test.ts` compares the list with the files. */
+import { COMMANDS } from "../src/cli/commands.ts";
 
-/** `name`: the file docs/NAME.md, served at /docs/NAME. `about`: one line for the index, the search and llms.txt. */
-export type Entry = { name: string; title: string; about: string };
+/** `name`: the file docs/NAME.md, served at /docs/NAME. `about`: one line for the index, the search and llms.txt. `children`: pages that the
+ *  menu shows only on these pages and on this one. */
+export type Entry = { name: string; title: string; about: string; children?: readonly Entry[] };
 
 const page = (name: string, title: string, about: string): Entry => ({ name, title, about });
+
+// Their forms fit into the list of commands.
+const WITHOUT_PAGE: ReadonlySet<string> = new Set(["help", "version"]);
+
+export const COMMAND_PAGES: readonly (Entry & { command: string })[] = Object.entries(COMMANDS)
+  .filter(([command]) => !WITHOUT_PAGE.has(command))
+  .map(([command, { summary }]) => ({ ...page(`cli-${command}`, `godwit ${command}`, capital(summary)), command }));
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
 
 export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
   {
@@ -12,10 +25,9 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("getting-started", "Quickstart", "From nothing to a delivered message in ten minutes"),
       page("packaging", "Install", "npm, systemd, containers, dashboards"),
       page("console", "Console", "See, send and understand messages in the browser"),
-      page("cli", "Command line", "Every command of the godwit program"),
+      page("test-numbers", "Test numbers", "Recipients that are delivered, fail or respond late without a carrier"),
       page("sdk-typescript", "TypeScript SDK", "The client for Node, Deno, Bun and browsers"),
       page("sdk-python", "Python SDK", "The client for Python, synchronous and asynchronous"),
-      page("test-numbers", "Test numbers", "Recipients that are delivered, fail or respond late without a carrier"),
     ],
   },
   {
@@ -61,7 +73,9 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
     group: "Go live",
     pages: [
       page("go-live", "Go live", "From an empty machine to real messages"),
-      page("links", "Connect carriers", "Links, senders and routes"),
+      page("links", "Connect carriers", "Links in the console, the API and the configuration file"),
+      page("routing", "Senders and routes", "Which number and which carrier a message gets, by order, quality or price"),
+      page("inbound-owners", "Owners of inbound messages", "Which account gets a message, and how numbers are read"),
       page("smpp", "SMPP", "Links to carriers over SMPP 3.4"),
       page("whatsapp", "WhatsApp", "From an app at Meta to the first message"),
       page("twilio", "Twilio", "Links to Twilio and to carriers with a compatible API"),
@@ -71,19 +85,19 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
   {
     group: "Operate",
     pages: [
-      page("settings", "Settings", "Every variable, flag and key of the configuration file"),
       page("production", "Production", "TLS, PostgreSQL, several nodes"),
-      page("kubernetes", "Kubernetes", "The Helm chart: nodes, migrations, probes, policies and autoscaling"),
-      page("operation", "Operate", "Roles, starting, stopping, metrics, logs and budgets"),
-      page("alerts", "Runbooks", "What to do for each alert"),
-      page("high-availability", "High availability", "Survive the loss of a database server"),
+      page("operation", "Run the service", "Roles, workers, start, stop, reload, health checks"),
+      page("overload", "Load", "How a node protects itself and its accounts from too much work"),
       page("scale", "Capacity", "The cost of a message, and the hardware for a rate"),
+      page("security", "Security", "The trust in each peer, secrets at rest, and their change"),
       page("backup", "Backup and restore", "Save the database, restore it, and decide about waiting messages"),
+      page("high-availability", "High availability", "Survive the loss of a database server"),
+      page("kubernetes", "Kubernetes", "The Helm chart: nodes, migrations, probes, policies and autoscaling"),
       page("upgrading", "Upgrade", "New versions beside running nodes, and a newer PostgreSQL"),
       page("retention", "Data retention", "Which data is deleted, and when"),
       page("tracing", "Tracing", "Spans for an OpenTelemetry collector"),
+      page("alerts", "Runbooks", "What to do for each alert"),
       page("troubleshooting", "Troubleshooting", "Symptoms, their causes, and what to do"),
-      page("threat-model", "Threat model", "The trust in each peer, and its budget"),
     ],
   },
   {
@@ -93,7 +107,11 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("http", "Requests and responses", "Order of checks, errors, lists and paging"),
       page("errors", "Errors", "Every error code, its meaning and the remedy"),
       page("rate-limits", "Rate limits", "Quotas, and how to stay within them"),
-      page("limits", "Limits", "The bounds of every request and response"),
+      page("limits", "Limits", "The bounds of requests, responses and nodes"),
+      { ...page("cli", "Command line", "Every command of the godwit program"), children: COMMAND_PAGES },
+      page("settings", "Settings", "Every variable, flag and key of the configuration file"),
+      page("metrics", "Metrics", "Every metric for Prometheus"),
+      page("log-events", "Logs", "The lines of the log, and every event with its next step"),
       page("request-log", "Request log", "The API requests of the last days, and why they were refused"),
       page("audit", "Audit log", "Every change, its author, and how to verify the log"),
       page("glossary", "Glossary", "The terms of the API and the documentation"),
@@ -101,4 +119,4 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
   },
 ];
 
-export const PAGES: readonly Entry[] = CONTENTS.flatMap(({ pages }) => pages);
+export const PAGES: readonly Entry[] = CONTENTS.flatMap(({ pages }) => pages.flatMap((entry) => [entry, ...(entry.children ?? [])]));

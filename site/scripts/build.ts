@@ -13,6 +13,7 @@ await buildOnce(
       "site/{src,scripts}/*",
       "console/src/{icon.svg,style/tokens.css}",
       "scripts/{code-samples,sample-literals}.ts",
+      "src/cli/commands.ts",
       "src/http/codes.ts",
       "redocly.yaml",
       "package-lock.json",

@@ -8,7 +8,7 @@ import { renderMermaidSVG } from "beautiful-mermaid";
 import MiniSearch from "minisearch";
 import { build } from "vite";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
-import { CONTENTS, PAGES } from "../contents.ts";
+import { CONTENTS, PAGES, type Entry } from "../contents.ts";
 import { SEARCH_OPTIONS, type Section } from "../src/search-options.ts";
 import { errorText } from "./error-page.ts";
 import { extendMarkdown, type ResolveLink } from "./markdown.ts";
@@ -135,7 +135,9 @@ function factsOf({ page: { fileSlug: name }, own }: PageData): object {
   const position = PAGES.findIndex((page) => page.name === name);
   const entry = PAGES[position];
   if (entry === undefined) return { title: own?.title ?? name, about: own?.about ?? "" };
-  return { ...entry, markdownPath: `${BASE}${name}.md`, previous: PAGES[position - 1], next: PAGES[position + 1] };
+  // The page whose children the menu shows: this one, or the one above it.
+  const menu = PAGES.find(({ children = [] }) => children.some((child) => child.name === name))?.name ?? name;
+  return { ...entry, menu, markdownPath: `${BASE}${name}.md`, previous: PAGES[position - 1], next: PAGES[position + 1] };
 }
 
 const readVersion = (): string => (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string }).version;
@@ -209,5 +211,11 @@ const llmsText = (): string =>
 The API is described by [OpenAPI](/openapi.json).
 
 ${CONTENTS.map(
-  ({ group, pages }) => `## ${group}\n\n${pages.map(({ name, title, about }) => `- [${title}](${BASE}${name}.md): ${about}`).join("\n")}\n`,
+  ({ group, pages }) =>
+    `## ${group}\n\n${pages
+      .flatMap((page) => [page, ...(page.children ?? [])])
+      .map(llmsLine)
+      .join("\n")}\n`,
 ).join("\n")}`;
+
+const llmsLine = ({ name, title, about }: Entry): string => `- [${title}](${BASE}${name}.md): ${about}`;

@@ -68,7 +68,7 @@ export const TimelineEntry = Type.Object(
     links: nullable(
       Type.Array(LinkWeight, {
         description:
-          "The links of the route in the order in which it chose them, with their numbers, if it [chooses by quality or price](/docs/links#choose-by-quality-or-price) and the message was accepted with this entry.",
+          "The links of the route in the order in which it chose them, with their numbers, if it [chooses by quality or price](/docs/routing#choose-by-quality-or-price) and the message was accepted with this entry.",
       }),
     ),
     created_at: timestamp("The time of the entry."),

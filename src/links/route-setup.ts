@@ -30,7 +30,7 @@ const rules = {
   strategy: optional(
     oneOf(STRATEGIES, {
       description:
-        "`quality`: prefer the links that deliver best. `price`: prefer the cheapest of those that deliver about as well. Not together with `weights`. See [Choose by quality or price](/docs/links#choose-by-quality-or-price).",
+        "`quality`: prefer the links that deliver best. `price`: prefer the cheapest of those that deliver about as well. Not together with `weights`. See [Choose by quality or price](/docs/routing#choose-by-quality-or-price).",
     }),
   ),
 };

@@ -164,12 +164,12 @@ export const setupRoutes = (context: SetupContext, tester: LinkTester): Route[] 
     editBody: EditSenderBody,
     listed: "The senders.",
     texts: {
-      list: "Returns the numbers, short codes and names from which the account sends, in `live`. The list is not paged. See [Senders](/docs/links#senders).",
-      create: `Adds a number, a short code or a name to a link of the account. A message without a \`sender\` uses one of these. ${REPEATED} See [Senders](/docs/links#senders).`,
-      retrieve: "Returns one sender with its link and its rules. See [Senders](/docs/links#senders).",
-      update: `Changes the given fields; null removes a value. Messages that were already accepted keep their sender. ${REPEATED} See [Senders](/docs/links#senders).`,
+      list: "Returns the numbers, short codes and names from which the account sends, in `live`. The list is not paged. See [Senders](/docs/routing#senders).",
+      create: `Adds a number, a short code or a name to a link of the account. A message without a \`sender\` uses one of these. ${REPEATED} See [Senders](/docs/routing#senders).`,
+      retrieve: "Returns one sender with its link and its rules. See [Senders](/docs/routing#senders).",
+      update: `Changes the given fields; null removes a value. Messages that were already accepted keep their sender. ${REPEATED} See [Senders](/docs/routing#senders).`,
       delete:
-        "Deletes a sender: new messages are not sent from it. Messages that were already accepted keep it. See [Senders](/docs/links#senders).",
+        "Deletes a sender: new messages are not sent from it. Messages that were already accepted keep it. See [Senders](/docs/routing#senders).",
     },
   }),
   ...rowsOf(context, ROUTES, {
@@ -178,12 +178,12 @@ export const setupRoutes = (context: SetupContext, tester: LinkTester): Route[] 
     editBody: EditRouteBody,
     listed: "The routes.",
     texts: {
-      list: "Returns the routes of the account, and those of the operator that apply to it, in `live`. The list is not paged. See [Routes](/docs/links#routes).",
-      create: `Selects the links for the messages of a channel, by the country or the prefix of the recipient. Without routes, the links of the account are used in the order of their creation. ${REPEATED} See [Routes](/docs/links#routes).`,
-      retrieve: "Returns one route with its links and its rules. See [Routes](/docs/links#routes).",
-      update: `Changes the given fields; null removes a value. Messages that were already accepted keep their link. ${REPEATED} See [Routes](/docs/links#routes).`,
+      list: "Returns the routes of the account, and those of the operator that apply to it, in `live`. The list is not paged. See [Routes](/docs/routing#routes).",
+      create: `Selects the links for the messages of a channel, by the country or the prefix of the recipient. Without routes, the links of the account are used in the order of their creation. ${REPEATED} See [Routes](/docs/routing#routes).`,
+      retrieve: "Returns one route with its links and its rules. See [Routes](/docs/routing#routes).",
+      update: `Changes the given fields; null removes a value. Messages that were already accepted keep their link. ${REPEATED} See [Routes](/docs/routing#routes).`,
       delete:
-        "Deletes a route: new messages do not use it. Messages that were already accepted keep their link. See [Routes](/docs/links#routes).",
+        "Deletes a route: new messages do not use it. Messages that were already accepted keep their link. See [Routes](/docs/routing#routes).",
     },
   }),
 ];

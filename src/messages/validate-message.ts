@@ -51,7 +51,7 @@ export const MessageValidation = Type.Object(
           links: nullable(
             Type.Array(LinkWeight, {
               description:
-                "The links of the route in the order of delivery, with their numbers, if it [chooses by quality or price](/docs/links#choose-by-quality-or-price).",
+                "The links of the route in the order of delivery, with their numbers, if it [chooses by quality or price](/docs/routing#choose-by-quality-or-price).",
             }),
           ),
           sender: nullable(Type.String({ description: "The sender that would be used. Null if the carrier chooses." })),

@@ -1,4 +1,4 @@
-/** Every event that a warning or an error in the log can have, with its level. The log accepts no other name. docs/operation.md says what each
+/** Every event that a warning or an error in the log can have, with its level. The log accepts no other name. docs/log-events.md says what each
  *  event means and what the operator does about it. */
 
 export const LOG_EVENTS = {

@@ -1,9 +1,9 @@
-/** docs/cli.md and the help match the commands. */
+/** The pages of the commands and the help match the commands. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
-import { readPage } from "../../scripts/cli-page.ts";
+import { readPages } from "../../scripts/cli-page.ts";
 import { formWords, ownFlags, parseInput, shownSettings, type Command } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { exitCodes, helpText } from "../../src/cli/help.ts";
@@ -17,9 +17,8 @@ before(async () => {
   commands = await Promise.all(Object.entries(COMMANDS).map(async ([name, { load }]) => [name, await load()] as [string, Command]));
 });
 
-test("docs/cli.md is the output of npm run cli-page", async () => {
-  const { is, shouldBe } = await readPage();
-  assert.equal(is, `${shouldBe}\n`);
+test("docs/cli.md and the pages of the commands are the output of npm run cli-page", async () => {
+  for (const { path, is, shouldBe } of await readPages()) assert.equal(is, shouldBe, path);
 });
 
 test("the README and the page on operation link to docs/cli.md, and docs/settings.md has every setting", () => {

@@ -1,11 +1,19 @@
 /** The pages of the documentation in a browser: whether they are accessible, fit their window and have enough contrast. */
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { PAGES } from "../../site/contents.ts";
+import { COMMAND_PAGES, PAGES } from "../../site/contents.ts";
 import { ConsoleVisits, type Visitor } from "./visitor.ts";
 
 /** Tables, diagrams, samples, lists, long words. */
-export const VARIED_PAGES = ["/docs", "/docs/states", "/docs/webhooks", "/docs/cli", "/docs/settings", "/errors/no_route"];
+export const VARIED_PAGES = [
+  "/docs",
+  "/docs/states",
+  "/docs/webhooks",
+  "/docs/cli",
+  "/docs/cli-send",
+  "/docs/settings",
+  "/errors/no_route",
+];
 
 export const openPage = async ({ page, url }: Visitor, path: string): Promise<void> => {
   await page.goto(url + path);
@@ -36,7 +44,11 @@ const PARTS = 4;
 /** Tests one part of the other guides. Each part is a file: a page takes seconds on a busy machine. */
 export function testGuides(part: number): void {
   const visits = new ConsoleVisits();
-  const others = PAGES.map(({ name }) => `/docs/${name}`).filter((path) => !VARIED_PAGES.includes(path));
+  // The pages of commands have one form.
+  const alike = new Set(COMMAND_PAGES.map(({ name }) => name));
+  const others = PAGES.filter(({ name }) => !alike.has(name))
+    .map(({ name }) => `/docs/${name}`)
+    .filter((path) => !VARIED_PAGES.includes(path));
   const paths = others.filter((_, index) => index % PARTS === part - 1);
   test(`part ${part} of the guides is accessible and fits, narrow and wide`, (context) =>
     visits.visit(context, async (visitor) => assert.deepEqual(await faultsOfPages(visitor, paths, { isDark: false }), [])));

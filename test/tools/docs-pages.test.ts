@@ -47,8 +47,16 @@ describe("the documentation", () => {
 
   test("is served, each page with its title, the list of all pages, its neighbors and no comments", async () => {
     const index = await served("/docs");
-    for (const [position, { name, title }] of PAGES.entries()) {
+    for (const { name, children = [] } of CONTENTS.flatMap(({ pages: listed }) => listed)) {
       assert.ok(index.includes(`href="/docs/${name}"`), name);
+      // The menu has them only where they are wanted.
+      const html = children.length === 0 ? "" : await served(`/docs/${name}`);
+      for (const child of children) {
+        assert.ok(html.includes(`href="/docs/${child.name}"`), child.name);
+        assert.ok(!index.includes(`href="/docs/${child.name}"`), child.name);
+      }
+    }
+    for (const [position, { name, title }] of PAGES.entries()) {
       const html = await served(`/docs/${name}`);
       assert.match(html, /<h1 id="[^"]+">/, name);
       assert.ok(html.includes(`<title>${title} · Godwit</title>`), name);

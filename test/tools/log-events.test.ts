@@ -1,4 +1,4 @@
-/** The log events: every event is in use, and docs/operation.md explains each of them. */
+/** The log events: every event is in use, and docs/log-events.md explains each of them. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,8 +9,8 @@ const TABLE = "src/model/log-events.ts";
 const ROW = /^\| `([\w.]+)` \| (warn|error) \| ([^|]*) \| ([^|]*) \|$/gm;
 const root = join(import.meta.dirname, "..", "..");
 
-test("docs/operation.md has a row for each event, in order, with sentences for its meaning and the action to take", () => {
-  const rows = [...readFileSync(join(root, "docs", "operation.md"), "utf8").matchAll(ROW)];
+test("docs/log-events.md has a row for each event, in order, with sentences for its meaning and the action to take", () => {
+  const rows = [...readFileSync(join(root, "docs", "log-events.md"), "utf8").matchAll(ROW)];
   assert.deepEqual(
     rows.map(([, event, level]) => [event, level]),
     Object.entries(LOG_EVENTS),

@@ -54,7 +54,8 @@ export function AdvancedFields({ isHttp, draft, onChange, error }: AdvancedProps
           error={faultIn(error, "/prices")}
         />
         <p class="hint">
-          Further settings, by their names in <a href={isHttp ? "/docs/carriers" : "/docs/links#links"}>the documentation</a>
+          Further settings, by their names in{" "}
+          <a href={isHttp ? "/docs/carriers" : "/docs/links#settings-of-all-links"}>the documentation</a>
           {isHttp && ", such as values.message_type"}. Numbers, true, false and JSON are read as such; write digits that are a text in
           quotes.
         </p>
