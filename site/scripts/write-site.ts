@@ -18,6 +18,7 @@ import { writeReference } from "./write-reference.ts";
 const SITE = join(import.meta.dirname, "..");
 const ROOT = join(SITE, "..");
 const BASE = "/docs/";
+const START = "index.html";
 
 type Assets = { style: string; script: string; icon: string; referenceStyle: string };
 /** The name of a page, and its HTML. */
@@ -106,7 +107,7 @@ async function renderPages(to: string, assets: Assets): Promise<Rendered[]> {
       eleventyConfig.addGlobalData("version", readVersion());
       eleventyConfig.addGlobalData("eleventyComputed", { permalink: pathOf, facts: factsOf });
       eleventyConfig.addTemplate("index.md", indexText(), {
-        own: { path: "index.html", title: "Documentation", about: "The documentation of Godwit" },
+        own: { path: START, title: "Documentation", about: "The documentation of Godwit" },
       });
       eleventyConfig.addTemplate("not-found.md", NOT_FOUND, { own: { path: "404.html", title: "Not found", about: "" } });
       const errors = readFileSync(join(ROOT, "docs", "errors.md"), "utf8");
@@ -134,7 +135,7 @@ const pathOf = ({ page, own }: PageData): string => own?.path ?? `${page.fileSlu
 function factsOf({ page: { fileSlug: name }, own }: PageData): object {
   const position = PAGES.findIndex((page) => page.name === name);
   const entry = PAGES[position];
-  if (entry === undefined) return { title: own?.title ?? name, about: own?.about ?? "" };
+  if (entry === undefined) return { title: own?.title ?? name, about: own?.about ?? "", isStart: own?.path === START };
   // The page whose children the menu shows: this one, or the one above it.
   const menu = PAGES.find(({ children = [] }) => children.some((child) => child.name === name))?.name ?? name;
   return { ...entry, menu, markdownPath: `${BASE}${name}.md`, previous: PAGES[position - 1], next: PAGES[position + 1] };
@@ -153,14 +154,53 @@ const outline = (html: string): Heading[] =>
     ({ level }) => level > 1,
   );
 
+// The first words of a reader's question, each with the pages that answer it, in order.
+const PATHS: readonly { title: string; about: string; pages: readonly string[] }[] = [
+  {
+    title: "Send a first message",
+    about: "On your machine, in ten minutes, without a carrier.",
+    pages: ["getting-started", "sending", "local-webhooks", "test-numbers"],
+  },
+  {
+    title: "Move from another provider",
+    about: "Keep your numbers and your carrier, change the requests.",
+    pages: ["migrate-from-twilio", "idempotency", "webhooks", "consent"],
+  },
+  {
+    title: "Run it in production",
+    about: "TLS, a carrier, two nodes, backups and alerts.",
+    pages: ["go-live", "production", "backup", "alerts"],
+  },
+];
+
+const PICTURE = `graph LR
+  service[Your service] <-->|requests, webhooks| godwit[Godwit]
+  godwit <-->|SMPP, HTTP| carriers[Carriers]
+  carriers <--> phones[Phones]
+  godwit <-->|one commit| database[(PostgreSQL)]`;
+
+const linkTo = (name: string): string => `[${PAGES.find((page) => page.name === name)?.title ?? name}](${name}.md)`;
+
 function indexText(): string {
+  const paths = PATHS.map(
+    ({ title, about, pages: [first = "", ...others] }) =>
+      `- **[${title}](${first}.md)** ${about}\n${others.map((name) => `  - ${linkTo(name)}`).join("\n")}`,
+  );
   const groups = CONTENTS.map(
-    ({ group, pages }) => `## ${group}\n\n${pages.map(({ name, title, about }) => `- [${title}](${name}.md): ${about}.`).join("\n")}\n`,
+    ({ group, pages }) => `## ${group}\n\n${pages.map(({ name, title, about }) => `- **[${title}](${name}.md)** ${about}`).join("\n")}\n`,
   );
   return `# Godwit documentation
 
-Godwit is a self-hosted messaging service: one retry-safe \`POST /v1/messages\` in front of any carrier. New here? Begin with the
-[quickstart](getting-started.md). Every route is in the [API reference](${BASE}reference).
+Godwit is a self-hosted messaging service: one retry-safe \`POST /v1/messages\` in front of any carrier, for SMS and WhatsApp. A message with a 202 is never lost,
+an idempotency key has one effect, and every change is an event.
+
+${paths.join("\n")}
+
+\`\`\`mermaid
+${PICTURE}
+\`\`\`
+
+Every route is in the [API reference](${BASE}reference).
 
 ${groups.join("\n")}`;
 }
