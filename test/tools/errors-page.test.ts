@@ -9,11 +9,13 @@ import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
 const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "errors.md"), "utf8");
 const codes = Object.keys(ERRORS) as ErrorCode[];
 
-test("the list has every code in order, with its status and title", () => {
-  const rows = Array.from(page.matchAll(/^\| (\d+) \| \[`(\w+)`\]\(#(\w+)\) \| (.*) \|$/gm), ([, ...cells]) => cells);
+test("the list has every code in order, beside its status", () => {
+  const rows = Array.from(page.matchAll(/^\| (\d+) \| [^|]+ \| (\[.*) \|$/gm), ([, status = "", list = ""]) =>
+    Array.from(list.matchAll(/\[`(\w+)`\]\(#(\w+)\)/g), ([, code, anchor]) => [status, code, anchor]),
+  );
   assert.deepEqual(
-    rows,
-    codes.map((code) => [String(ERRORS[code].status), code, code, ERRORS[code].title]),
+    rows.flat(),
+    codes.map((code) => [String(ERRORS[code].status), code, code]),
   );
 });
 
