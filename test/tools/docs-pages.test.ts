@@ -148,7 +148,8 @@ describe("the documentation", () => {
   });
 
   test("has valid links in the repository", () => {
-    const others = ["docs/internals/providers.md", "docs/internals/publishing.md", "sdk/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+    const internals = ["providers", "publishing", "terms", "threat-model"].map((name) => `docs/internals/${name}.md`);
+    const others = [...internals, "sdk/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
     for (const page of [...pages(), ...others]) {
       const text = readFileSync(join(ROOT, page), "utf8");
       for (const [, href = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
