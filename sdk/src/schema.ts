@@ -986,7 +986,7 @@ export interface paths {
         };
         /**
          * List senders
-         * @description Returns the numbers, short codes and names from which the account sends, in `live`. The list is not paged. See [Senders](/docs/links#senders).
+         * @description Returns the numbers, short codes and names from which the account sends, in `live`. The list is not paged. See [Senders](/docs/routing#senders).
          *
          *     Required scope: `links:read`.
          */
@@ -994,7 +994,7 @@ export interface paths {
         put?: never;
         /**
          * Create a sender
-         * @description Adds a number, a short code or a name to a link of the account. A message without a `sender` uses one of these. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).
+         * @description Adds a number, a short code or a name to a link of the account. A message without a `sender` uses one of these. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/routing#senders).
          *
          *     Required scope: `links:write`.
          */
@@ -1014,7 +1014,7 @@ export interface paths {
         };
         /**
          * Retrieve a sender
-         * @description Returns one sender with its link and its rules. See [Senders](/docs/links#senders).
+         * @description Returns one sender with its link and its rules. See [Senders](/docs/routing#senders).
          *
          *     Required scope: `links:read`.
          */
@@ -1023,7 +1023,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a sender
-         * @description Deletes a sender: new messages are not sent from it. Messages that were already accepted keep it. See [Senders](/docs/links#senders).
+         * @description Deletes a sender: new messages are not sent from it. Messages that were already accepted keep it. See [Senders](/docs/routing#senders).
          *
          *     Required scope: `links:write`.
          */
@@ -1032,7 +1032,7 @@ export interface paths {
         head?: never;
         /**
          * Update a sender
-         * @description Changes the given fields; null removes a value. Messages that were already accepted keep their sender. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/links#senders).
+         * @description Changes the given fields; null removes a value. Messages that were already accepted keep their sender. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Senders](/docs/routing#senders).
          *
          *     Required scope: `links:write`.
          */
@@ -1048,7 +1048,7 @@ export interface paths {
         };
         /**
          * List routes
-         * @description Returns the routes of the account, and those of the operator that apply to it, in `live`. The list is not paged. See [Routes](/docs/links#routes).
+         * @description Returns the routes of the account, and those of the operator that apply to it, in `live`. The list is not paged. See [Routes](/docs/routing#routes).
          *
          *     Required scope: `links:read`.
          */
@@ -1056,7 +1056,7 @@ export interface paths {
         put?: never;
         /**
          * Create a route
-         * @description Selects the links for the messages of a channel, by the country or the prefix of the recipient. Without routes, the links of the account are used in the order of their creation. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).
+         * @description Selects the links for the messages of a channel, by the country or the prefix of the recipient. Without routes, the links of the account are used in the order of their creation. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/routing#routes).
          *
          *     Required scope: `links:write`.
          */
@@ -1076,7 +1076,7 @@ export interface paths {
         };
         /**
          * Retrieve a route
-         * @description Returns one route with its links and its rules. See [Routes](/docs/links#routes).
+         * @description Returns one route with its links and its rules. See [Routes](/docs/routing#routes).
          *
          *     Required scope: `links:read`.
          */
@@ -1085,7 +1085,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a route
-         * @description Deletes a route: new messages do not use it. Messages that were already accepted keep their link. See [Routes](/docs/links#routes).
+         * @description Deletes a route: new messages do not use it. Messages that were already accepted keep their link. See [Routes](/docs/routing#routes).
          *
          *     Required scope: `links:write`.
          */
@@ -1094,7 +1094,7 @@ export interface paths {
         head?: never;
         /**
          * Update a route
-         * @description Changes the given fields; null removes a value. Messages that were already accepted keep their link. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/links#routes).
+         * @description Changes the given fields; null removes a value. Messages that were already accepted keep their link. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Routes](/docs/routing#routes).
          *
          *     Required scope: `links:write`.
          */
@@ -1590,7 +1590,7 @@ export interface components {
                  * @example simulator
                  */
                 link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "quality" | "price" | "measuring" | "sender" | "reply" | "failover" | (string & {});
-                /** @description The links of the route in the order of delivery, with their numbers, if it [chooses by quality or price](/docs/links#choose-by-quality-or-price). */
+                /** @description The links of the route in the order of delivery, with their numbers, if it [chooses by quality or price](/docs/routing#choose-by-quality-or-price). */
                 links: components["schemas"]["LinkWeight"][] | null;
                 /** @description The sender that would be used. Null if the carrier chooses. */
                 sender: string | null;
@@ -1691,7 +1691,7 @@ export interface components {
             reason: string | null;
             /** @description The id of the fallback message that was started. */
             fallback_message_id: string | null;
-            /** @description The links of the route in the order in which it chose them, with their numbers, if it [chooses by quality or price](/docs/links#choose-by-quality-or-price) and the message was accepted with this entry. */
+            /** @description The links of the route in the order in which it chose them, with their numbers, if it [chooses by quality or price](/docs/routing#choose-by-quality-or-price) and the message was accepted with this entry. */
             links: components["schemas"]["LinkWeight"][] | null;
             /**
              * Format: date-time
@@ -3708,7 +3708,7 @@ export interface components {
             priority?: number | null;
             /** @description One weight for each link. The first link of a message is chosen at random in proportion to the weights. */
             weights?: number[] | null;
-            /** @description `quality`: prefer the links that deliver best. `price`: prefer the cheapest of those that deliver about as well. Not together with `weights`. See [Choose by quality or price](/docs/links#choose-by-quality-or-price). */
+            /** @description `quality`: prefer the links that deliver best. `price`: prefer the cheapest of those that deliver about as well. Not together with `weights`. See [Choose by quality or price](/docs/routing#choose-by-quality-or-price). */
             strategy?: ("quality" | "price") | null;
         };
         /** @description The fields to change. */
@@ -3728,7 +3728,7 @@ export interface components {
             priority?: number | null;
             /** @description One weight for each link. The first link of a message is chosen at random in proportion to the weights. */
             weights?: number[] | null;
-            /** @description `quality`: prefer the links that deliver best. `price`: prefer the cheapest of those that deliver about as well. Not together with `weights`. See [Choose by quality or price](/docs/links#choose-by-quality-or-price). */
+            /** @description `quality`: prefer the links that deliver best. `price`: prefer the cheapest of those that deliver about as well. Not together with `weights`. See [Choose by quality or price](/docs/routing#choose-by-quality-or-price). */
             strategy?: ("quality" | "price") | null;
         };
         /** @description The confirmation that a route was deleted. */
