@@ -8,7 +8,13 @@ await buildOnce(
   {
     name: "console",
     folder: FOLDER,
-    sources: ["console/{index.html,package.json,vite.config.ts}", "console/src/**/*.*", "sdk/src/**/*.ts", "package-lock.json"],
+    sources: [
+      "console/{index.html,package.json,vite.config.ts}",
+      "console/src/**/*.*",
+      "src/{bulk,http,lib,links,model,templates}/*.ts",
+      "sdk/src/**/*.ts",
+      "package-lock.json",
+    ],
     async write(to) {
       const { build } = await import("vite");
       const { default: config } = await import("../vite.config.ts");

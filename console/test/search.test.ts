@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Message } from "godwit-sdk";
-import { toCsvLine } from "../src/lib/csv.ts";
+import { toCsvLine } from "../../src/lib/csv.ts";
 import { CSV_HEAD, messageLine } from "../src/messages/messages-csv.ts";
 import { textMatcher } from "../src/messages/text-search.ts";
 

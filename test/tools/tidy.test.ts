@@ -126,6 +126,8 @@ const importDirection: Rule = (file) => {
 /** The console: shared code, then the pages, which do not import each other. The send page follows the message that it sent. */
 const CONSOLE_RANKS: Readonly<Record<string, number>> = { lib: 0, session: 1, ui: 2, shell: 3, send: 5, "app.tsx": 6, "main.tsx": 7 };
 const PAGE_RANK = 4;
+/** The code that the console shares with the service. It runs in browsers. */
+const SHARED_WITH_CONSOLE = /^src\/(lib\/csv|bulk\/[a-z-]+)\.ts$/;
 
 const consoleDirection: Rule = (file) => {
   if (!isConsole(file)) return [];
@@ -134,9 +136,15 @@ const consoleDirection: Rule = (file) => {
   const mine = folderOf(file.path);
   return importsOf(file)
     .map(({ to }) => to)
-    .filter((to) => /\.tsx?$/.test(to) && folderOf(to) !== mine && rankOf(folderOf(to)) >= rankOf(mine))
+    .filter((to) => /\.tsx?$/.test(to) && !SHARED_WITH_CONSOLE.test(`src/${to}`))
+    .filter((to) => !to.startsWith("console/") || (folderOf(to) !== mine && rankOf(folderOf(to)) >= rankOf(mine)))
     .map((to) => `${file.path} imports ${to}, which is not below it: move the shared code to lib/ or ui/`);
 };
+
+const browserCode: Rule = (file) =>
+  isSource(file) && SHARED_WITH_CONSOLE.test(file.path) && /\bfrom "node:|\bBuffer\b|\bprocess\./.test(file.text)
+    ? [`${file.path} uses Node: the console shares it, so it takes what it needs of Node as a parameter`]
+    : [];
 
 const configReaders: Rule = (file) => {
   if (!isSource(file)) return [];
@@ -234,6 +242,7 @@ const driverFence: Rule = (file) => {
 const RULES: readonly (readonly [sentence: string, rule: Rule])[] = [
   ["imports point downwards only", importDirection],
   ["pages of the console do not import each other", consoleDirection],
+  ["code that the console shares needs no Node", browserCode],
   ["only the top folders read the configuration", configReaders],
   ["only a feature itself uses its queries", privateQueries],
   ["files and folders have descriptive names", goodNames],
@@ -378,6 +387,8 @@ const REFUSED: readonly Sample[] = [
   ["the server in a feature's routes", importDirection, "src/messages/routes.ts", 'import { x } from "../api/server.ts";'],
   ["a page in another page", consoleDirection, "console/src/keys/x.tsx", 'import { x } from "../usage/x.ts";'],
   ["a page in the shared code of pages", consoleDirection, "console/src/ui/x.tsx", 'import { x } from "../keys/x.ts";'],
+  ["a file of the service in the console", consoleDirection, "console/src/keys/x.tsx", 'import { x } from "../../../src/links/x.ts";'],
+  ["Node in shared code", browserCode, "src/lib/csv.ts", 'import { x } from "node:fs";'],
   ["a folder without a rank", importDirection, "src/attic/x.ts", ""],
   ["the configuration in a feature", configReaders, "src/messages/accept.ts", 'import { readConfig } from "../config.ts";'],
   ["only the type of the configuration", configReaders, "src/api/server.ts", 'import type { Config } from "../config.ts";'],

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
-import { download } from "../lib/csv.ts";
+import { download } from "../lib/download.ts";
 import { formatCount, plural } from "../lib/format.ts";
 import { useApi, useSession } from "../session/use-session.ts";
 import { Dialog, DialogForm } from "../ui/dialog.tsx";

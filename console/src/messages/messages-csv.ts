@@ -1,6 +1,6 @@
 /** Messages as lines of a CSV file. */
 import type { Message } from "godwit-sdk";
-import { toCsvLine } from "../lib/csv.ts";
+import { toCsvLine } from "../../../src/lib/csv.ts";
 
 type CellOf = (message: Message) => string | number | null | undefined;
 

@@ -1,6 +1,6 @@
 /** Usage as a CSV file, made from the loaded response without a further request. */
 import type { Usage } from "godwit-sdk";
-import { toCsvLine } from "../lib/csv.ts";
+import { toCsvLine } from "../../../src/lib/csv.ts";
 
 const HEAD = ["start", "channel", "status", "error_code", "messages", "segments", "p50_ms", "p95_ms"];
 

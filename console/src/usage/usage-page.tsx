@@ -1,7 +1,7 @@
 /** The usage page: counts of messages by interval, status and error code. */
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
-import { download } from "../lib/csv.ts";
+import { download } from "../lib/download.ts";
 import { formatP95 } from "../lib/outcomes.ts";
 import { formatCount, formatDuration, formatPercent, formatUtcHour } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
