@@ -30,7 +30,8 @@ const GROUPS: Readonly<Record<string, Group>> = {
     processes: 2,
     rest: ["docs-provider", "provider-smpp-fuzz", "provider-smpp-peers", "provider-smpp-tshark", "shared-ids"],
   },
-  cli: { pattern: "test/cli/*.test.ts", processes: 3 },
+  // This reads a million rows.
+  cli: { pattern: "test/cli/*.test.ts", processes: 3, rest: ["bulk-memory"] },
   console: { pattern: "console/test/*.test.ts", processes: 1 },
   sdk: { pattern: "sdk/test/*.test.ts", processes: 2, rest: ["package"] },
   // One journey for each area of the console.

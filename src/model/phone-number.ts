@@ -89,6 +89,9 @@ function planOf(e164: string): { code: string; lengths: ReadonlySet<number> } | 
   return undefined;
 }
 
+/** The calling code of a number, by its digits. Undefined for a number without one, and for a user id. */
+export const callingCodeOf = (recipient: string): string | undefined => (recipient.startsWith("+") ? planOf(recipient)?.code : undefined);
+
 /** The country of a recipient, as two letters; undefined if the numbering plan does not determine it. A user id names it. */
 export const countryOf = (recipient: Recipient): string | undefined =>
   isUserId(recipient) ? recipient.slice(0, 2) : parsePhoneNumberFromString(recipient)?.country;

@@ -22,6 +22,7 @@ const RANKS: Readonly<Record<string, number>> = {
   retention: 8,
   reviews: 8,
   batches: 8,
+  bulk: 7,
   verifications: 8,
   messages: 7,
   templates: 6,
