@@ -47,6 +47,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("states", "Message statuses", "The statuses of a message and the changes between them"),
       page("delivery", "How messages are delivered", "From the 202 to the carrier"),
       page("batches", "Batches", "Up to a thousand messages in one request"),
+      page("bulk-send", "Bulk send", "A message to each row of a CSV file"),
       page("fallback", "Fallback", "Another channel when the first one does not deliver"),
       page("templates", "Templates", "Texts with variables, checked once"),
       page("verifications", "Verification codes", "Send and check one-time codes"),

@@ -4,6 +4,7 @@ import type { BulkRow, ValidRow } from "./rows.ts";
 
 // Enough to see what is wrong with a file.
 export const SHOWN_FAULTS = 20;
+const FIRST_ROWS = 3;
 // Each is one request. Most files have recipients of few countries.
 const MAX_SAMPLES = 10;
 // Far more than there are calling codes.
@@ -20,8 +21,8 @@ export class BulkPreview {
   segments = 0;
   ucs2 = 0;
   readonly faults: (BulkRow & { fault: object })[] = [];
-  readonly firstRows: ValidRow[] = [];
-  longest: ValidRow | undefined;
+  readonly #firstRows: ValidRow[] = [];
+  #longest: ValidRow | undefined;
   readonly #regions = new Map<string, Region>();
 
   get invalid(): number {
@@ -40,8 +41,8 @@ export class BulkPreview {
     this.valid += 1;
     this.segments += segments?.count ?? 0;
     if (segments?.encoding === "ucs2") this.ucs2 += 1;
-    if (this.firstRows.length < 3) this.firstRows.push(row);
-    if (lengthOf(row) > (this.longest === undefined ? -1 : lengthOf(this.longest))) this.longest = row;
+    if (this.#firstRows.length < FIRST_ROWS) this.#firstRows.push(row);
+    if (this.#longest === undefined || lengthOf(row) > lengthOf(this.#longest)) this.#longest = row;
     const code = callingCodeOf(row.recipient) ?? "";
     const region = this.#regions.get(code);
     if (region === undefined) {
@@ -52,10 +53,10 @@ export class BulkPreview {
     region.segments += segments?.count ?? 0;
   }
 
-  /** The rows to validate: the first one of each frequent calling code, and the one with the longest text. */
+  /** The rows to validate: the first ones, the first one of each frequent calling code, and the one with the longest text. */
   samples(): ValidRow[] {
-    const rows = this.#frequent().map(({ first }) => first);
-    return [...new Set(this.longest === undefined ? rows : [...rows, this.longest])];
+    const rows = [...this.#firstRows, ...this.#frequent().map(({ first }) => first)];
+    return [...new Set(this.#longest === undefined ? rows : [...rows, this.#longest])];
   }
 
   /** The cost by the price of a segment to the first recipient of each calling code. Undefined without any price. */

@@ -38,22 +38,33 @@ export type RequestResult =
   | { kind: "unknown"; reason: string };
 
 /** `signal` aborts on an interrupt and at the deadline. A wait that would end after the deadline, on the monotonic clock, is not started. */
-export type RepeatOptions = { signal: AbortSignal; deadline: number };
+export type RepeatOptions = {
+  signal: AbortSignal;
+  deadline: number;
+  /** The abort ends waits, and not a request on its way. */
+  finishesRequest?: true;
+  /** Receives a line about each further attempt in place of the standard error. */
+  onRetry?: (line: string) => void;
+};
+
+/** A client, with the limits of its next request. */
+export type Caller = { client: ClientConfig; repeat: () => RepeatOptions };
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 8_000;
 const REQUEST_MS = 15_000;
+const NEVER = new AbortController().signal;
 const MAX_RESPONSE_BYTES = 4 * 1_048_576;
 
 /** Repeats the request until it has a final response. A request that changes something needs an idempotency key. */
 export async function callRepeatedly(
   client: ClientConfig,
   request: ApiRequest,
-  { signal, deadline }: RepeatOptions,
+  { signal, deadline, finishesRequest, onRetry = say }: RepeatOptions,
 ): Promise<RequestResult> {
   let mayHaveArrived = false;
   for (let attempts = 1; ; attempts += 1) {
-    const result = await callApi(client, request, signal);
+    const result = await callApi(client, request, finishesRequest === true ? NEVER : signal);
     const reason = result.kind === "response" ? describeStatus(result) : result.reason;
     const afterMs = retryAfterMs(result) ?? backoffMs(attempts, FIRST_RETRY_MS, MAX_RETRY_MS);
     if (result.kind === "response" && isFinal(result)) {
@@ -64,7 +75,7 @@ export async function callRepeatedly(
     mayHaveArrived ||= mayBeExecuted(result);
     const isLast = result.kind === "no_response" && result.isPermanent;
     if (!isLast && !signal.aborted && performance.now() + afterMs <= deadline) {
-      say(`${reason}; the next attempt follows in ${(afterMs / 1_000).toFixed(1)} s`);
+      onRetry(`${reason}; the next attempt follows in ${(afterMs / 1_000).toFixed(1)} s`);
       await pause(afterMs, signal);
       if (!signal.aborted) continue;
     }

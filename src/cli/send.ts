@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Flags } from "../config.ts";
 import { unreachable } from "../lib/assert.ts";
 import { CHANNELS } from "../links/channel.ts";
+import { TARGETS_HINT } from "../bulk/columns.ts";
 import { PRIORITIES, type MessageRecord } from "../messages/message.ts";
 import { readClientConfig, type ClientConfig } from "./client-config.ts";
 import { callRepeatedly, explainProblem, type RequestResult } from "./client.ts";
@@ -31,8 +32,14 @@ export const send: Command = {
   about: [
     "Sends one message through the HTTP API of a running service, with a key that has the scope messages:send. It generates an idempotency key, and repeats the request with the same key when the service is busy or cannot be reached, so that the message is sent once.",
     "With --wait it follows the message to its final status and prints each change. The key also needs the scope events:read, or messages:read, with which quick changes may be left out.",
+    "With --csv it sends a message to each row of a file, after a preview that checks every row. A result file has the outcome of each row. Ctrl-C pauses, and --resume continues after a pause or a crash: each row is sent once. See docs/bulk-send.md.",
   ],
-  usage: ["send --to NUMBER --body TEXT [flags]", "send --to NUMBER --template NAME [--var NAME=TEXT] [flags]"],
+  usage: [
+    "send --to NUMBER --body TEXT [flags]",
+    "send --to NUMBER --template NAME [--var NAME=TEXT] [flags]",
+    "send --csv FILE [--body TEXT] [--template NAME] [--map COLUMN=FIELD] [--dry-run] [--yes] [flags]",
+    "send --csv FILE [--results FILE] [--resume] [--cancel]",
+  ],
   flags: {
     to: { value: "NUMBER", help: "the recipient, such as +14155550123" },
     body: { help: "the text; - reads it from the standard input" },
@@ -42,31 +49,58 @@ export const send: Command = {
     sender: { help: "the sender; without it, that of the route" },
     "send-at": { value: "TIME", help: "when to send it, such as 2030-01-31T09:00:00Z; without it, now" },
     ttl: { value: "TIME", fallback: "48h", help: "time to live: the message is not submitted after this time" },
-    priority: { value: "PRIORITY", choices: PRIORITIES, fallback: "normal", help: "high for codes, bulk for campaigns" },
+    priority: { value: "PRIORITY", choices: PRIORITIES, fallback: "normal, with --csv bulk", help: "high for codes, bulk for campaigns" },
     reference: { help: "your own reference (client_reference)" },
     metadata: { value: "NAME=TEXT", isRepeated: true, help: "a value that is stored with the message" },
     "max-segments": { value: "COUNT", help: "refuse a text with more segments" },
     "idempotency-key": { value: "UUID", help: "your own key: the same message with the same key is sent once" },
     wait: { isSwitch: true, help: "follow the message to its final status" },
-    timeout: { value: "TIME", fallback: "30s, with --wait 2m", help: "the time limit of the command" },
+    timeout: {
+      value: "TIME",
+      fallback: "30s, with --wait 2m, with --csv 15m",
+      help: "the time limit of the command; with --csv, of each batch",
+    },
+    csv: { value: "FILE", help: "send to each row of this CSV file, whose first row has the headings" },
+    map: {
+      value: "COLUMN=FIELD",
+      isRepeated: true,
+      help: `with --csv: the field of a column: ${TARGETS_HINT}; without it, the heading decides`,
+    },
+    "dry-run": { isSwitch: true, help: "with --csv: only the preview" },
+    yes: { isSwitch: true, help: "with --csv: send without a question" },
+    results: { value: "FILE", fallback: "FILE.results.csv", help: "with --csv: the result file" },
+    resume: { isSwitch: true, help: "with --csv: continue a send that was paused or killed" },
+    cancel: { isSwitch: true, help: "with --csv: cancel the messages of a send that are scheduled or queued" },
+    "allow-duplicates": { isSwitch: true, help: "with --csv: send to a recipient of several rows more than once" },
+    "send-id": { help: "with --csv: your own name of the send; the same file with another name is sent again" },
+    unconfirmed: {
+      value: "ACTION",
+      choices: ["skip", "repeat"],
+      help: "with --resume: what to do with a batch whose outcome is not known after 23 hours",
+    },
   },
   settings: "client",
   examples: [
     ["One message:", 'godwit send --to +14155550123 --body "Your table is ready"'],
     ["A template, followed to its final status:", "godwit send --to +14155550123 --template order_shipped --var order=A-17 --wait"],
+    ["The preview of a file:", "godwit send --csv customers.csv --template order_shipped --map Mobile=recipient --dry-run"],
+    ["A file, without a question:", 'godwit send --csv customers.csv --body "We open at nine tomorrow." --yes'],
     [
       "The end of a log, and the final status:",
       "tail -n 3 backup.log | godwit send --to +14155550123 --body - --wait --json | jq -r .status",
     ],
   ],
   exitCodes: {
-    0: "accepted; with --wait: delivered",
-    1: "refused, or no service was reached; with --wait: it was not delivered",
+    0: "accepted; with --wait: delivered; with --csv: every row was accepted",
+    1: "refused, or no service was reached; with --wait: it was not delivered; with --csv: not every row was accepted",
     2: "wrong use; nothing was sent",
-    3: "unknown: no response confirms that it was accepted, or with --wait its final status was not reached in time",
+    3: "with --csv: paused; otherwise unknown: no response confirms that it was accepted, or with --wait its final status was not reached in time",
   },
   async run(input) {
     const { flags } = input;
+    if (flags["csv"] !== undefined) return (await import("./send-csv.ts")).sendCsv(input, readShared);
+    const unused = CSV_FLAGS.find((flag) => flags[flag] !== undefined);
+    if (unused !== undefined) throw new UsageError(`--${unused} needs --csv`);
     const client = readClientConfig(flags);
     const limitMs = readLimit(input) * 1_000;
     const message = await readMessage(input);
@@ -94,14 +128,22 @@ function acceptedIn(outcome: RequestResult): Accepted | undefined {
   return { record: json as MessageRecord, text, isReplayed: headers.get("idempotent-replayed") === "true" };
 }
 
+const CSV_FLAGS = ["map", "dry-run", "yes", "results", "resume", "cancel", "allow-duplicates", "send-id", "unconfirmed"];
+
 /** Builds the request from the flags. The API validates it and reports all faults together. */
 async function readMessage(input: Input): Promise<object> {
   const { flags } = input;
-  const [recipient, body, template] = [neededFlag(flags, "to"), textFlag(flags, "body"), textFlag(flags, "template")];
-  if (body === undefined && template === undefined) throw new UsageError("--body or --template is required");
+  const recipient = neededFlag(flags, "to");
+  if (flags["body"] === undefined && flags["template"] === undefined) throw new UsageError("--body or --template is required");
+  return { recipient, ...(await readShared(input)) };
+}
+
+/** Reads the fields that do not depend on the recipient. */
+async function readShared(input: Input): Promise<Record<string, unknown>> {
+  const { flags } = input;
+  const [body, template] = [textFlag(flags, "body"), textFlag(flags, "template")];
   const [variables, metadata] = [pairs(flags, "var"), pairs(flags, "metadata")];
   return present({
-    recipient,
     channel: textFlag(flags, "channel") ?? "sms",
     body: body === "-" ? await readInput(MAX_INPUT_BYTES) : body,
     template_id: template,
