@@ -76,6 +76,7 @@ const PAGES = [
   "conversations",
   "conversations/%2B15005550008",
   "send",
+  "bulk",
   "batches",
   "verifications",
   "templates",

@@ -4,6 +4,7 @@ import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
 import { AuditPage } from "./audit/audit-page.tsx";
 import { BatchPage } from "./batches/batch-page.tsx";
 import { BatchesPage } from "./batches/batches-page.tsx";
+import { forgetRun } from "./bulk/current-run.ts";
 import { CarrierPage } from "./carriers/carrier-page.tsx";
 import { CarriersPage } from "./carriers/carriers-page.tsx";
 import { ConversationPage } from "./conversations/conversation-page.tsx";
@@ -11,6 +12,7 @@ import { ConversationsPage } from "./conversations/conversations-page.tsx";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
 import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
+import { useResource } from "./lib/resource.ts";
 import { Link, redirect, useAddress } from "./lib/router.tsx";
 import { useOnChange } from "./lib/timing.ts";
 import { forgetKeptDraft } from "./messages/draft.ts";
@@ -30,7 +32,7 @@ import { SuppressionsPage } from "./suppressions/suppressions-page.tsx";
 import { TemplatePage } from "./templates/template-page.tsx";
 import { TemplatesPage } from "./templates/templates-page.tsx";
 import { CarrierNames } from "./ui/carrier-name.tsx";
-import { Empty, Needs, Page } from "./ui/page.tsx";
+import { Empty, Loaded, Needs, Page } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
 import { ToastProvider } from "./ui/toast.tsx";
 import { UsagePage } from "./usage/usage-page.tsx";
@@ -41,6 +43,7 @@ export function App(): JSX.Element {
   const [ended, setEnded] = useState<EndReason | undefined>(undefined);
   const onEnd: OnEnd = (reason, session) => {
     if (reason === "signed-out") forgetKeptDraft();
+    forgetRun(session.api);
     setOpen(({ sessions, current }) => ({
       sessions: sessions.filter((other) => other !== session),
       current: current === session ? undefined : current,
@@ -150,6 +153,11 @@ const PAGES: Readonly<Record<string, JSX.Element>> = {
       <SendPage />
     </CarrierNames>
   ),
+  bulk: (
+    <CarrierNames>
+      <LoadedBulkPage />
+    </CarrierNames>
+  ),
   templates: <TemplatesPage />,
   endpoints: <EndpointsPage />,
   suppressions: <SuppressionsPage />,
@@ -159,6 +167,12 @@ const PAGES: Readonly<Record<string, JSX.Element>> = {
   requests: <RequestsPage />,
   audit: <AuditPage />,
 };
+
+/** The page has the plans of phone numbers, so it is loaded only when it is opened. */
+function LoadedBulkPage(): JSX.Element {
+  const page = useResource("bulk", () => import("./bulk/bulk-page.tsx"));
+  return <Loaded resource={page}>{({ BulkPage }) => <BulkPage />}</Loaded>;
+}
 
 function Redirect({ path }: { path: string }): null {
   useLayoutEffect(() => redirect(path), [path]);

@@ -13,6 +13,7 @@ const paths: string[] = [
   "conversations",
   "conversations/%2B15005550008",
   "send",
+  "bulk",
   "batches",
   "verifications",
   "templates",

@@ -413,7 +413,7 @@ describe("scopes", () => {
       assert.equal(await page.getByRole("region", { name: "Webhook deliveries" }).count(), 0);
       await visitor.goto();
       await visitor.heading("Messages").waitFor();
-      for (const path of ["send", "keys", "endpoints", "templates", "suppressions", "usage", "carriers"]) {
+      for (const path of ["send", "bulk", "keys", "endpoints", "templates", "suppressions", "usage", "carriers"]) {
         await visitor.goto(path);
         await visitor.sees(/Your key may not see/);
       }

@@ -1,7 +1,7 @@
 /** Files that the browser saves. */
 
 /** Offers the parts of a CSV file for download. */
-export function download(name: string, parts: readonly string[]): void {
+export function download(name: string, parts: readonly BlobPart[]): void {
   const url = URL.createObjectURL(new Blob([...parts], { type: "text/csv" }));
   const link = Object.assign(document.createElement("a"), { href: url, download: name });
   link.click();

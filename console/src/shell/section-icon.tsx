@@ -6,6 +6,7 @@ const PATHS: Readonly<Record<string, string>> = {
   messages: "M2 3.5h12v8H7L4 14v-2.5H2z",
   conversations: "M1.5 2.5h9v6H5l-2 2v-2H1.5zM12.5 6h2v6H13v2l-2-2H6.5v-1.5",
   send: "M1.5 7.5L14.5 2l-4 12-3-5zM7.5 9l7-7",
+  bulk: "M2 2.5h12v11H2zM2 6h12M2 9.7h12M6 2.5v11",
   batches: "M2 5.5L8 2.5l6 3-6 3zM2 8.5l6 3 6-3M2 11.5l6 3 6-3",
   verifications: "M8 1.5l5.5 2v4c0 3.5-2.5 6-5.5 7-3-1-5.5-3.5-5.5-7v-4zM5.5 8l2 2 3.5-4",
   templates: "M3.5 1.5h6l3 3v10h-9zM9.5 1.5v3h3M5.5 8h5M5.5 11h5",

@@ -7,6 +7,7 @@ export const SECTIONS: readonly Section[] = [
   { path: "messages", title: "Messages", scope: "messages:read" },
   { path: "conversations", title: "Conversations", scope: "messages:read" },
   { path: "send", title: "Send", scope: "messages:send" },
+  { path: "bulk", title: "Bulk send", scope: "messages:send" },
   { path: "batches", title: "Batches", scope: "messages:read" },
   { path: "verifications", title: "Verifications", scope: "verifications:read" },
   { path: "templates", title: "Templates", scope: "templates:read" },
