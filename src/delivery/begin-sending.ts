@@ -84,7 +84,7 @@ export const sendingSignal = (message: Message, link: Link): Signal => {
   };
 };
 
-/** Finds out what became of a change to `sending` whose connection was lost. The message alone does not show it: another node may have changed it, to
+/** Finds out what became of a change to `sending` whose connection was lost. The record of the message does not show it: another node may have changed it, to
  *  the same status and with the same sequence. The entry of the timeline is that of this change. */
 export async function findLost(parts: BeginParts, { change, session }: Extract<Obstacle, { kind: "lost" }>): Promise<Obstacle> {
   // An entry that is missing after the end of the session cannot appear later.
