@@ -1,6 +1,5 @@
-/** Code samples of an operation of the API, in curl, TypeScript and Python, made from its example in the OpenAPI document. The build of the
- *  API reference adds them as `x-codeSamples`. They are not in /openapi.json: most readers of the
- *  document are programs, and the SDK methods are not known to the service. */
+/** Code samples of an operation of the API, in curl, TypeScript and Python, made from its example in the OpenAPI document, for the API reference. They
+ *  are not in /openapi.json: most readers of the document are programs, and the SDK methods are not known to the service. */
 import { pathArguments, pythonLiteral, shellQuote, typescriptLiteral } from "./sample-literals.ts";
 
 type Parameter = { name: string; in: string; example?: string | number };
@@ -11,10 +10,8 @@ export type SampleOperation = {
   requestBody?: { content: Readonly<Record<string, Media>> };
   responses: Readonly<Record<string, { content?: Readonly<Record<string, Media>> }>>;
 };
-/** A member of `x-codeSamples`, as Redoc reads it. */
-export type CodeSample = { lang: string; label: string; source: string };
+type CodeSample = { language: "curl" | "TypeScript" | "Python"; source: string };
 type Place = { method: string; path: string };
-type OpenApiDocument = { paths: Record<string, Record<string, SampleOperation & { "x-codeSamples"?: CodeSample[] }>> };
 
 /** The SDK methods that are not the usual ones of their resource. */
 const METHODS: Readonly<Record<string, string>> = {
@@ -52,22 +49,13 @@ export function sdkMethod({ operationId }: Pick<SampleOperation, "operationId">,
 export function codeSamples(operation: SampleOperation, place: Place): CodeSample[] {
   const method = sdkMethod(operation, place);
   return [
-    { lang: "Shell", label: "curl", source: curl(operation, place) },
+    { language: "curl", source: curl(operation, place) },
     {
-      lang: "TypeScript",
-      label: "TypeScript",
+      language: "TypeScript",
       source: method === undefined ? typescriptFetch(operation, place) : typescript(operation, method),
     },
-    { lang: "Python", label: "Python", source: method === undefined ? pythonUrllib(operation, place) : python(operation, method) },
+    { language: "Python", source: method === undefined ? pythonUrllib(operation, place) : python(operation, method) },
   ];
-}
-
-/** Adds the samples to every operation of the document. */
-export function withCodeSamples<D extends object>(document: D): D {
-  const copy = structuredClone(document);
-  for (const [path, methods] of Object.entries((copy as unknown as OpenApiDocument).paths))
-    for (const [method, operation] of Object.entries(methods)) operation["x-codeSamples"] = codeSamples(operation, { method, path });
-  return copy;
 }
 
 const bodyOf = ({ requestBody }: SampleOperation): object | undefined =>

@@ -37,7 +37,7 @@ export type Sbom = {
 };
 
 /** The packages whose code is in the built console and in the built documentation, by folder. The lock file has them as development dependencies. */
-export const BUNDLED: Readonly<Record<string, readonly string[]>> = { console: ["preact"], site: ["minisearch", "@redocly/cli"] };
+export const BUNDLED: Readonly<Record<string, readonly string[]>> = { console: ["preact"], site: ["minisearch"] };
 
 const isBundled = (name: string): boolean => Object.values(BUNDLED).some((names) => names.includes(name));
 

@@ -1,4 +1,6 @@
 /** The pages of the documentation in the order of reading, by task. `test/tools/docs-pages.test.ts` compares the list with the files. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { COMMANDS } from "../src/cli/commands.ts";
 
 /** `name`: the file docs/NAME.md, served at /docs/NAME. `about`: one line for the index, the search and llms.txt. `children`: pages that the
@@ -120,4 +122,20 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
   },
 ];
 
+/** The pages of docs/*.md. */
 export const PAGES: readonly Entry[] = CONTENTS.flatMap(({ pages }) => pages.flatMap((entry) => [entry, ...(entry.children ?? [])]));
+
+const OPENAPI = join(import.meta.dirname, "..", "docs", "openapi.json");
+const { tags } = JSON.parse(readFileSync(OPENAPI, "utf8")) as { tags: readonly { name: string; description: string }[] };
+
+/** The name of the page of a tag, such as `reference-audit-log`. */
+export const tagPage = (tag: string): string => `reference-${tag.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
+
+/** The pages of the API reference, which are made from the OpenAPI document: an overview, one for each tag, and one for the calls of webhooks. */
+export const REFERENCE = {
+  ...page("reference", "API reference", "Every operation of the API, with samples"),
+  children: [
+    ...tags.map(({ name, description }) => page(tagPage(name), name, description.replace(/(?<=\.) .*$/, ""))),
+    page("reference-webhook-events", "Webhook events", "The requests that your webhook endpoints receive"),
+  ],
+} satisfies Entry;

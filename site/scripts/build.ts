@@ -15,7 +15,6 @@ await buildOnce(
       "scripts/{code-samples,sample-literals}.ts",
       "src/cli/commands.ts",
       "src/http/codes.ts",
-      "redocly.yaml",
       "package-lock.json",
       "package.json",
     ],

@@ -15,6 +15,8 @@ type Renderer = { renderToken(tokens: Token[], index: number, options: unknown):
 type Rule = (tokens: Token[], index: number, options: unknown, env: unknown, self: Renderer) => string;
 
 export type MarkdownIt = {
+  render(text: string): string;
+  renderInline(text: string): string;
   set(options: Record<string, boolean>): void;
   core: { ruler: { push(name: string, rule: (state: { tokens: Token[] }) => void): void } };
   renderer: { rules: Record<string, Rule | undefined> & { fence?: Rule; table_open?: Rule; table_close?: Rule } };

@@ -25,7 +25,8 @@ const LANGUAGES: ReadonlyMap<string, string> = new Map([
   ["python", "Python"],
 ]);
 
-const escapeAttribute = (text: string): string => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+/** For texts and for attributes in double quotes. */
+export const escapeHtml = (text: string): string => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 
 export function extendMarkdown(md: MarkdownIt, { resolveLink, drawDiagram }: MarkdownOptions): void {
   md.set({ html: false, linkify: false, typographer: false });
@@ -42,7 +43,7 @@ export function extendMarkdown(md: MarkdownIt, { resolveLink, drawDiagram }: Mar
     const code = (fence as NonNullable<typeof fence>)(tokens, index, ...rest).replace("<pre", '<pre tabindex="0"');
     const { tab } = token.meta ?? {};
     const name = LANGUAGES.get(language) ?? language;
-    const block = `<div class="sample" data-language="${escapeAttribute(language)}"${tab === undefined ? "" : ` data-tab="${name}"`}>${code}</div>\n`;
+    const block = `<div class="sample" data-language="${escapeHtml(language)}"${tab === undefined ? "" : ` data-tab="${name}"`}>${code}</div>\n`;
     return `${tab === "first" ? '<div class="tabs">\n' : ""}${block}${tab === "last" ? "</div>\n" : ""}`;
   };
   // A wide table scrolls inside the page.
@@ -53,7 +54,7 @@ export function extendMarkdown(md: MarkdownIt, { resolveLink, drawDiagram }: Mar
 
 const picture = (source: string, { light, dark }: { light: string; dark: string }): string =>
   `<figure class="diagram"><img class="on-light" src="${light}" alt="Diagram; its text is below"><img class="on-dark" src="${dark}" alt="">` +
-  `<details><summary>The diagram as text</summary><pre tabindex="0"><code>${escapeAttribute(source)}</code></pre></details></figure>\n`;
+  `<details><summary>The diagram as text</summary><pre tabindex="0"><code>${escapeHtml(source)}</code></pre></details></figure>\n`;
 
 /** Comments are for the authors of a page. With HTML switched off, they would be paragraphs. */
 function dropComments(tokens: Token[]): void {

@@ -11,7 +11,7 @@ declare module "@11ty/eleventy" {
     amendLibrary(format: string, amend: (library: never) => void): void;
     addFilter(name: string, filter: (text: string) => unknown): void;
     addGlobalData(name: string, value: unknown): void;
-    addTemplate(path: string, content: string, data: object): void;
+    addTemplate(path: string, content: string | (() => string), data: object): void;
     addTransform(name: string, transform: (this: PageInput, content: string) => string): void;
   };
   export default class Eleventy {

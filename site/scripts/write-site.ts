@@ -5,30 +5,35 @@ import { join, relative } from "node:path";
 import Eleventy from "@11ty/eleventy";
 import highlight from "@11ty/eleventy-plugin-syntaxhighlight";
 import { renderMermaidSVG } from "beautiful-mermaid";
-import MiniSearch from "minisearch";
 import { build } from "vite";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
-import { CONTENTS, PAGES, type Entry } from "../contents.ts";
-import { SEARCH_OPTIONS, type Section } from "../src/search-options.ts";
+import { CONTENTS, PAGES, REFERENCE, type Entry } from "../contents.ts";
+import { writeIndex, type Section } from "../src/search-index.ts";
 import { errorText } from "./error-page.ts";
 import { extendMarkdown, type ResolveLink } from "./markdown.ts";
 import type { MarkdownIt } from "./markdown-it-types.ts";
-import { writeReference } from "./write-reference.ts";
+import type { OpenApiDocument } from "./openapi-types.ts";
+import { referencePage, referenceSections } from "./reference-pages.ts";
 
 const SITE = join(import.meta.dirname, "..");
 const ROOT = join(SITE, "..");
 const BASE = "/docs/";
 const START = "index.html";
 
-type Assets = { style: string; script: string; icon: string; referenceStyle: string };
+// The pages of docs/, and then those that are made from the OpenAPI document.
+const MENU = [...CONTENTS.slice(0, -1), ...CONTENTS.slice(-1).map(({ group, pages }) => ({ group, pages: [...pages, REFERENCE] }))];
+const REFERENCE_PAGES: readonly Entry[] = [REFERENCE, ...REFERENCE.children];
+const ALL_PAGES: readonly Entry[] = [...PAGES, ...REFERENCE_PAGES];
+
+type Assets = { style: string; script: string; icon: string };
 /** The name of a page, and its HTML. */
 type Rendered = { name: string; html: string };
 
 export async function writeSite(to: string): Promise<void> {
   const assets = await buildAssets(to);
-  const pages = await renderPages(to, assets);
-  writeReference(to, assets, (name, extension, text) => writeAsset(to, name, extension, text));
-  writeFileSync(join(to, "assets", "search.json"), searchIndex(pages));
+  const openapi = JSON.parse(readFileSync(join(ROOT, "docs", "openapi.json"), "utf8")) as OpenApiDocument;
+  const pages = await renderPages(to, assets, openapi);
+  writeFileSync(join(to, "assets", "search.json"), searchIndex(pages, openapi));
   writeFileSync(join(to, "llms.txt"), llmsText());
 }
 
@@ -45,7 +50,7 @@ async function buildAssets(to: string): Promise<Assets> {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
-      rolldownOptions: { input: ["docs.ts", "docs.css", "reference.css"].map((name) => join(SITE, "src", name)) },
+      rolldownOptions: { input: ["docs.ts", "docs.css"].map((name) => join(SITE, "src", name)) },
     },
   });
   const names = [result].flat().flatMap((each) => ("output" in each ? each.output.map(({ fileName }) => fileName) : []));
@@ -56,7 +61,6 @@ async function buildAssets(to: string): Promise<Assets> {
   };
   return {
     style: named(/^assets\/docs-.*\.css$/),
-    referenceStyle: named(/^assets\/reference-.*\.css$/),
     script: named(/^assets\/docs-.*\.js$/),
     icon: writeAsset(to, "icon", ".svg", readFileSync(join(ROOT, "console", "src", "icon.svg"), "utf8")),
   };
@@ -77,7 +81,7 @@ const resolveLink: ResolveLink = (href) => {
   return PAGES.some((page) => page.name === name) ? `${BASE}${name}${anchor}` : undefined;
 };
 
-async function renderPages(to: string, assets: Assets): Promise<Rendered[]> {
+async function renderPages(to: string, assets: Assets, openapi: OpenApiDocument): Promise<Rendered[]> {
   const drawDiagram = (source: string): { light: string; dark: string } => {
     const draw = (theme: string, colors: { bg: string; fg: string; accent: string }): string =>
       writeAsset(to, `diagram-${theme}`, ".svg", renderMermaidSVG(source, { ...colors, transparent: true, font: "system-ui" }));
@@ -87,23 +91,27 @@ async function renderPages(to: string, assets: Assets): Promise<Rendered[]> {
     };
   };
   const rendered: Rendered[] = [];
+  let markdown: MarkdownIt | undefined;
   const eleventy = new Eleventy(join(ROOT, "docs"), to, {
     quietMode: true,
     config(eleventyConfig) {
-      eleventyConfig.setTemplateFormats("md");
+      eleventyConfig.setTemplateFormats("md,11ty.js");
       eleventyConfig.setIncludesDirectory("../site/src");
       eleventyConfig.setUseGitIgnore(false);
       // Eleventy reads patterns relative to the current folder.
       for (const folder of ["decisions", "internals"])
         eleventyConfig.ignores.add(join(relative(process.cwd(), ROOT), "docs", folder, "**"));
       eleventyConfig.addPlugin(highlight);
-      eleventyConfig.amendLibrary("md", (md: MarkdownIt) => extendMarkdown(md, { resolveLink, drawDiagram }));
+      eleventyConfig.amendLibrary("md", (md: MarkdownIt) => {
+        extendMarkdown(md, { resolveLink, drawDiagram });
+        markdown = md;
+      });
       eleventyConfig.addFilter("outline", outline);
       // The pages contain braces, so no other template language reads them.
       eleventyConfig.addGlobalData("templateEngineOverride", "md");
       eleventyConfig.addGlobalData("layout", "layout.liquid");
       eleventyConfig.addGlobalData("assets", assets);
-      eleventyConfig.addGlobalData("contents", CONTENTS);
+      eleventyConfig.addGlobalData("contents", MENU);
       eleventyConfig.addGlobalData("version", readVersion());
       eleventyConfig.addGlobalData("eleventyComputed", { permalink: pathOf, facts: factsOf });
       eleventyConfig.addTemplate("index.md", indexText(), {
@@ -114,6 +122,10 @@ async function renderPages(to: string, assets: Assets): Promise<Rendered[]> {
       for (const code of Object.keys(ERRORS) as ErrorCode[])
         eleventyConfig.addTemplate(`error-${code}.md`, errorText(code, errors), {
           own: { path: `errors/${code}.html`, title: code, about: ERRORS[code].title },
+        });
+      for (const { name } of REFERENCE_PAGES)
+        eleventyConfig.addTemplate(`${name}.11ty.js`, () => referencePage(name, openapi, markdown as MarkdownIt), {
+          templateEngineOverride: "11ty.js",
         });
       eleventyConfig.addTransform("collect", function (this: { page: { fileSlug: string } }, content: string) {
         rendered.push({ name: this.page.fileSlug, html: content });
@@ -133,12 +145,14 @@ const pathOf = ({ page, own }: PageData): string => own?.path ?? `${page.fileSlu
 
 /** The facts about a page that the layout shows. */
 function factsOf({ page: { fileSlug: name }, own }: PageData): object {
-  const position = PAGES.findIndex((page) => page.name === name);
-  const entry = PAGES[position];
+  const position = ALL_PAGES.findIndex((page) => page.name === name);
+  const entry = ALL_PAGES[position];
   if (entry === undefined) return { title: own?.title ?? name, about: own?.about ?? "", isStart: own?.path === START };
   // The page whose children the menu shows: this one, or the one above it.
-  const menu = PAGES.find(({ children = [] }) => children.some((child) => child.name === name))?.name ?? name;
-  return { ...entry, menu, markdownPath: `${BASE}${name}.md`, previous: PAGES[position - 1], next: PAGES[position + 1] };
+  const menu = ALL_PAGES.find(({ children = [] }) => children.some((child) => child.name === name))?.name ?? name;
+  const isReference = REFERENCE_PAGES.includes(entry);
+  const markdownPath = isReference ? undefined : `${BASE}${name}.md`;
+  return { ...entry, menu, isReference, markdownPath, previous: ALL_PAGES[position - 1], next: ALL_PAGES[position + 1] };
 }
 
 const readVersion = (): string => (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string }).version;
@@ -210,9 +224,9 @@ const NOT_FOUND = `# This page does not exist
 The documentation has moved or the address is mistyped. Search for it, or begin at the [list of all pages](/docs).
 `;
 
-/** A section for each heading of each guide. */
-function searchIndex(pages: readonly Rendered[]): string {
-  const search = new MiniSearch<Section>(SEARCH_OPTIONS);
+/** A section for each heading of each guide, and for each operation. */
+function searchIndex(pages: readonly Rendered[], openapi: OpenApiDocument): string {
+  const sections: Section[] = referenceSections(openapi);
   for (const { name, title } of PAGES) {
     const html = pages.find((page) => page.name === name)?.html ?? "";
     const article = /<article>([^]*)<\/article>/.exec(html)?.[1] ?? "";
@@ -220,7 +234,7 @@ function searchIndex(pages: readonly Rendered[]): string {
     headings.forEach((match, index) => {
       const [whole, level, id = "", heading = ""] = match;
       const text = decode(plainText(article.slice(match.index + whole.length, headings[index + 1]?.index)));
-      search.add({
+      sections.push({
         id: `${name}#${id}`,
         path: level === "1" ? `${BASE}${name}` : `${BASE}${name}#${id}`,
         page: title,
@@ -230,7 +244,7 @@ function searchIndex(pages: readonly Rendered[]): string {
       });
     });
   }
-  return JSON.stringify(search);
+  return writeIndex(sections);
 }
 
 const decode = (text: string): string =>

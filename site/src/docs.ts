@@ -1,4 +1,5 @@
-/** The script of the documentation: theme, menu, copy buttons, language tabs, and the search, which is loaded when it is opened. */
+/** The script of the documentation: theme, menu, copy buttons, language tabs, and the search, which is loaded when it
+ *  is opened. */
 const find = (selector: string, root: ParentNode = document): HTMLElement | null => root.querySelector<HTMLElement>(selector);
 const all = (selector: string, root: ParentNode = document): HTMLElement[] => [...root.querySelectorAll<HTMLElement>(selector)];
 
@@ -55,7 +56,9 @@ function startMenus(): void {
     apply();
     wide.addEventListener("change", apply);
   }
-  find("nav.contents [aria-current=page]")?.scrollIntoView({ block: "nearest" });
+  const [menu, current] = [find("nav.contents"), find("nav.contents [aria-current=page]")];
+  // Its children are below the current page.
+  if (menu !== null && current !== null) menu.scrollTop = current.offsetTop - menu.clientHeight / 2;
 }
 
 // The samples are written for a service on the own machine at the default port.
@@ -74,15 +77,13 @@ function useOwnOrigin(): void {
   }
 }
 
-function addCopyButtons(): void {
-  for (const sample of all(".sample")) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "copy";
-    button.textContent = "Copy";
-    button.addEventListener("click", () => void copy(sample, button));
-    sample.append(button);
-  }
+function addCopyButton(sample: Element): void {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", () => void copy(sample, button));
+  sample.append(button);
 }
 
 async function copy(sample: Element, button: HTMLButtonElement): Promise<void> {
@@ -161,9 +162,19 @@ function startSearch(): void {
   });
 }
 
+/** The page had all operations once. Its anchors, such as #operation/sendMessage and #/messages/sendMessage, lead to the pages that have them now. */
+function followOldAnchor(): void {
+  if (location.pathname !== "/docs/reference" || location.hash === "") return;
+  const place = document.getElementById(location.hash.slice(1)) ?? document.getElementById(`operation/${location.hash.split("/").at(-1)}`);
+  if (place === null || !/^(operation|tag)\//.test(place.id)) return;
+  const link = place.querySelector("a");
+  if (link !== null) location.replace(link.href);
+}
+
+followOldAnchor();
 startTheme();
 startMenus();
 useOwnOrigin();
-addCopyButtons();
+all(".sample").forEach(addCopyButton);
 startTabs();
 startSearch();

@@ -1,19 +1,15 @@
 /** The search: an index that the build wrote, in this browser. No request leaves the service. */
-import MiniSearch from "minisearch";
-import { SEARCH_OPTIONS, type Section } from "./search-options.ts";
+import { findSections, readIndex, type Found, type SearchIndex } from "./search-index.ts";
 
-const MAX_RESULTS = 12;
 const INDEX_PATH = "/docs/assets/search.json";
 
-type Found = Pick<Section, "path" | "page" | "heading" | "start">;
-
-let index: Promise<MiniSearch<Section>> | undefined;
+let index: Promise<SearchIndex> | undefined;
 let isStarted = false;
 
-async function load(): Promise<MiniSearch<Section>> {
+async function load(): Promise<SearchIndex> {
   const response = await fetch(INDEX_PATH);
   if (!response.ok) throw new Error(`the index was not loaded: ${response.status}`);
-  return MiniSearch.loadJSONAsync<Section>(await response.text(), SEARCH_OPTIONS);
+  return readIndex(await response.text());
 }
 
 const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
@@ -66,7 +62,7 @@ function select(step: number): void {
 }
 
 async function show(text: string): Promise<void> {
-  const results = (await (index ??= load())).search(text).slice(0, MAX_RESULTS) as unknown as Found[];
+  const results = findSections(await (index ??= load()), text);
   if (query().value !== text) return;
   element("results").replaceChildren(...results.map(toOption));
   query().ariaExpanded = String(results.length > 0);

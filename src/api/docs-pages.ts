@@ -4,29 +4,26 @@ import { join } from "node:path";
 import { isErrorCode } from "../http/codes.ts";
 import { Problem } from "../http/problem.ts";
 import { HTML_TYPE, type Page, type PageResponse } from "./page.ts";
-import { pageHeaders, StaticFolder, staticResponse, STRICT_HEADERS } from "./static-file.ts";
+import { StaticFolder, staticResponse, STRICT_HEADERS } from "./static-file.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
 const TEXT_TYPE = "text/plain; charset=utf-8";
 
-// The library of the API reference writes styles into the page while it runs (decision 0053). Scripts are only those of this service.
-const REFERENCE_HEADERS = pageHeaders("style-src 'self' 'unsafe-inline'", "font-src data:");
-
 // The samples are written for a service on the own machine at the default port.
 const SAMPLE_ORIGIN = "http://127.0.0.1:8080";
 
 // Files of the site that have paths of their own.
-const NO_GUIDES = new Set(["index", "reference", "404"]);
+const OTHER_FILES = new Set(["index", "404"]);
 
-/** The name of a guide, without a folder. */
-const isGuide = (text: string): boolean => /^[a-z0-9-]+$/.test(text) && !NO_GUIDES.has(text);
+/** The name of a page without a folder. */
+const isPage = (text: string): boolean => /^[a-z0-9-]+$/.test(text) && !OTHER_FILES.has(text);
 
 export function docsPages(folder = join(ROOT, "site", "dist"), sources = join(ROOT, "docs")): Page[] {
   const files = new StaticFolder(folder, "documentation");
   const get = (path: string, render: Page["render"]): Page => ({ method: "GET", path, render });
-  const respond = async (name: string, { headers }: { headers: Record<string, string> }, extra = STRICT_HEADERS): Promise<PageResponse> =>
-    staticResponse(await files.read(`${name}.html`), HTML_TYPE, headers, extra);
+  const respond = async (name: string, { headers }: { headers: Record<string, string> }): Promise<PageResponse> =>
+    staticResponse(await files.read(`${name}.html`), HTML_TYPE, headers, STRICT_HEADERS);
   /** A browser gets a page, and a program the usual problem. */
   const orNotFound =
     (render: Page["render"]): Page["render"] =>
@@ -40,14 +37,13 @@ export function docsPages(folder = join(ROOT, "site", "dist"), sources = join(RO
     };
   return [
     get("/docs", (request) => respond("index", request)),
-    get("/docs/reference", (request) => respond("reference", request, REFERENCE_HEADERS)),
     get("/docs/assets/{file}", files.renderAsset),
     get(
       "/docs/{page}",
       orNotFound(async (request) => {
         const { page = "" } = request.params;
         const name = page.replace(/\.md$/, "");
-        if (!isGuide(name)) throw noPage();
+        if (!isPage(name)) throw noPage();
         return name === page ? respond(name, request) : markdownOf(join(sources, page), request.origin);
       }),
     ),

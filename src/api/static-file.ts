@@ -16,21 +16,18 @@ const toStaticFile = async (plain: Buffer): Promise<StaticFile> => ({
   tag: hash("sha256", plain, "hex").slice(0, 32),
 });
 
-/** The headers of a page: scripts only from files of this service, and connections only to this service. */
-export const pageHeaders = (styles: string, ...more: string[]): Record<string, string> => ({
+/** The headers of a page: scripts and styles only from files of this service, connections only to this service, and no conversion of text into
+ *  markup. */
+export const STRICT_HEADERS: Record<string, string> = {
   "content-security-policy": [
-    "default-src 'none'; script-src 'self'",
-    styles,
+    "default-src 'none'; script-src 'self'; style-src 'self'",
     "img-src 'self'; connect-src 'self'",
-    ...more,
+    "require-trusted-types-for 'script'; trusted-types 'none'",
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   ].join("; "),
   "cross-origin-opener-policy": "same-origin",
   "referrer-policy": "no-referrer",
-});
-
-/** Styles only from files of this service, and no conversion of text into markup. */
-export const STRICT_HEADERS = pageHeaders("style-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'");
+};
 
 /** Responds with the compressed bytes if the client accepts them, and with 304 if it has them. */
 export function staticResponse(

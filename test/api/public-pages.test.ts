@@ -39,10 +39,7 @@ describe("pages beside the API", () => {
     assert.ok(Object.keys(paths).length > 10);
     assert.equal(docs.headers.get("content-type"), "text/html; charset=utf-8");
     assert.match(docs.headers.get("content-security-policy") ?? "", /default-src 'none'/);
-    // The page shows the first routes, and its script has all of them.
-    const [, script = ""] = /<script type="module" src="([^"]+)">/.exec(docs.text) ?? [];
-    const { text } = await godwit.request("GET", script, { isDeclared: false });
-    for (const path of Object.keys(paths)) assert.ok(text.includes(path), path);
+    for (const path of Object.keys(paths)) assert.ok(docs.text.includes(`<code>${path}</code>`), path);
   });
 
   for (const path of ["/openapi.json", "/docs/reference"])

@@ -84,17 +84,33 @@ describe("a guide", () => {
 test("the pages with every kind of content are accessible and fit, narrow and wide, light and dark", (context) =>
   visits.visit(context, async (visitor) => assert.deepEqual(await faultsOfPages(visitor, VARIED_PAGES, { isDark: true }), [])));
 
-test("the API reference shows operations by group, with samples in three languages, and loads nothing from other hosts", (context) =>
-  visits.visit(context, async (visitor) => {
-    const { page } = visitor;
-    await page.goto(`${visitor.url}/docs/reference#/messages/sendMessage`);
-    await page.getByText("/v1/messages/{id}/cancel").first().waitFor();
-    await visitor.sees("Send a message");
-    await page.getByText("curl", { exact: true }).first().click();
-    for (const language of ["TypeScript", "Python"]) await page.getByText(language, { exact: true }).first().waitFor();
-    await page.setViewportSize({ width: 360, height: 740 });
-    assert.deepEqual(await visitor.misfits(), []);
-    // The library tries whether it may compile code, and works without. Firefox reports that the policy blocks it.
-    const errors = visitor.browserErrors.filter((text) => !text.includes("blocked a JavaScript eval"));
-    visitor.browserErrors.splice(0, Infinity, ...errors);
-  }));
+describe("the API reference", () => {
+  const SEND = "/docs/reference-messages#sendMessage";
+
+  test("leads from an anchor of its earlier form to the operation, and finds operations by their paths", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, url } = visitor;
+      for (const anchor of ["operation/cancelMessage", "/messages/cancelMessage", "tag/Messages/operation/cancelMessage"]) {
+        await page.goto(`${url}/docs/reference#${anchor}`);
+        await page.waitForURL(`${url}/docs/reference-messages#cancelMessage`);
+        await page.goto(`${url}/docs`);
+      }
+      await page.keyboard.press("/");
+      await page.getByRole("combobox", { name: "Search the documentation" }).fill("POST /v1/messages/{id}/cancel");
+      await page.getByRole("option", { name: "Cancel a message" }).click();
+      await page.waitForURL(/\/docs\/reference-messages#cancelMessage$/);
+    }));
+
+  test("is complete without a script", (context) =>
+    visits.visit(
+      context,
+      async (visitor) => {
+        const page = await visitor.page.context().browser()?.newPage({ javaScriptEnabled: false });
+        assert.ok(page !== undefined);
+        await page.goto(visitor.url + SEND);
+        assert.ok(await page.getByText("The phone number of the recipient in E.164 format").first().isVisible());
+        await page.close();
+      },
+      { onlyChromium: "Playwright cannot switch scripts off in Firefox." },
+    ));
+});

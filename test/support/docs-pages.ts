@@ -1,7 +1,7 @@
 /** The pages of the documentation in a browser: whether they are accessible, fit their window and have enough contrast. */
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { COMMAND_PAGES, PAGES } from "../../site/contents.ts";
+import { COMMAND_PAGES, PAGES, REFERENCE } from "../../site/contents.ts";
 import { ConsoleVisits, type Visitor } from "./visitor.ts";
 
 /** Tables, diagrams, samples, lists, long words. */
@@ -12,6 +12,8 @@ export const VARIED_PAGES = [
   "/docs/cli",
   "/docs/cli-send",
   "/docs/settings",
+  "/docs/reference",
+  "/docs/reference-messages",
   "/errors/no_route",
 ];
 
@@ -46,7 +48,8 @@ export function testGuides(part: number): void {
   const visits = new ConsoleVisits();
   // The pages of commands have one form.
   const alike = new Set(COMMAND_PAGES.map(({ name }) => name));
-  const others = PAGES.filter(({ name }) => !alike.has(name))
+  const others = [...PAGES, ...REFERENCE.children]
+    .filter(({ name }) => !alike.has(name))
     .map(({ name }) => `/docs/${name}`)
     .filter((path) => !VARIED_PAGES.includes(path));
   const paths = others.filter((_, index) => index % PARTS === part - 1);

@@ -5,19 +5,23 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { sdkMethod, withCodeSamples, type CodeSample, type SampleOperation } from "../../scripts/code-samples.ts";
+import { codeSamples, sdkMethod, type SampleOperation } from "../../scripts/code-samples.ts";
 import { Godwit } from "../../sdk/src/index.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-type Operation = SampleOperation & { "x-codeSamples": CodeSample[] };
-type Document = { paths: Record<string, Record<string, Operation>> };
+type Document = { paths: Record<string, Record<string, SampleOperation>> };
 
-const document = withCodeSamples(JSON.parse(readFileSync(join(ROOT, "docs", "openapi.json"), "utf8")) as Document);
-const OPERATIONS = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+const { paths } = JSON.parse(readFileSync(join(ROOT, "docs", "openapi.json"), "utf8")) as Document;
+const OPERATIONS = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    method,
+    path,
+    operation,
+    samples: codeSamples(operation, { method, path }),
+  })),
 );
-const sourcesIn = (label: string): string[] =>
-  OPERATIONS.map(({ operation }) => operation["x-codeSamples"].find((each) => each.label === label)?.source ?? "");
+const sourcesIn = (language: string): string[] =>
+  OPERATIONS.map(({ samples }) => samples.find((each) => each.language === language)?.source ?? "");
 
 /** The operations that are called without the SDK. */
 const WITHOUT_SDK = new Set(["createAccessToken", "getSigningKeys"]);
@@ -30,12 +34,12 @@ function temporaryFolder(t: TestContext): string {
 
 test("every operation has samples in three languages", () => {
   assert.ok(OPERATIONS.length > 60);
-  for (const { operation } of OPERATIONS) {
+  for (const { operation, samples } of OPERATIONS) {
     assert.deepEqual(
-      operation["x-codeSamples"].map(({ label }) => label),
+      samples.map(({ language }) => language),
       ["curl", "TypeScript", "Python"],
     );
-    for (const { source } of operation["x-codeSamples"]) assert.doesNotMatch(source, /undefined|\[object/, operation.operationId);
+    for (const { source } of samples) assert.doesNotMatch(source, /undefined|\[object/, operation.operationId);
   }
 });
 
