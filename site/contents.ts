@@ -133,7 +133,7 @@ export const tagPage = (tag: string): string => `reference-${tag.toLowerCase().r
 
 /** The pages of the API reference, which are made from the OpenAPI document: an overview, one for each tag, and one for the calls of webhooks. */
 export const REFERENCE = {
-  ...page("reference", "API reference", "Every operation of the API, with samples"),
+  ...page("reference", "API reference", "Every operation of the API, with samples and a form that sends requests"),
   children: [
     ...tags.map(({ name, description }) => page(tagPage(name), name, description.replace(/(?<=\.) .*$/, ""))),
     page("reference-webhook-events", "Webhook events", "The requests that your webhook endpoints receive"),

@@ -15,6 +15,7 @@ await buildOnce(
       "scripts/{code-samples,sample-literals}.ts",
       "src/cli/commands.ts",
       "src/http/codes.ts",
+      "sdk/src/uuid.ts",
       "package-lock.json",
       "package.json",
     ],

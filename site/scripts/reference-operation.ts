@@ -1,8 +1,9 @@
-/** One operation of the API reference as HTML. The page is complete without a script. */
+/** One operation of the API reference as HTML. The page is complete without a script; a script only shows the form that sends the request. */
 import { codeSamples, type SampleOperation } from "../../scripts/code-samples.ts";
 import { escapeHtml } from "./markdown.ts";
 import type { OpenApiDocument, Operation, Parameter, Response, Schema } from "./openapi-types.ts";
 import { fieldItem, fields, folded, schemaName, type Place } from "./reference-fields.ts";
+import { tryForm } from "./try-form.ts";
 
 /** An operation with its method and path. A webhook has no path: the customer chooses the URL. */
 export type Call = { method: string; path?: string; operation: Operation };
@@ -19,7 +20,9 @@ export function operationHtml(call: Call, context: Context): string {
     `<section class="operation"><h2 id="${operationId}">${escapeHtml(summary)}</h2>`,
     `<p class="call">${callText(call)} <span class="quiet">${operationId}</span></p>`,
     context.md.render(description),
-    call.path === undefined ? "" : samples(call.operation, call.method, call.path, context),
+    call.path === undefined
+      ? ""
+      : samples(call.operation, call.method, call.path, context) + tryForm(call.operation, call.method, call.path),
     parameterList(parameters, context),
     ...Object.values(requestBody?.content ?? {}).map(({ schema, example }) => content("Request body", schema, example, context)),
     ...all.filter(([, response]) => !isError(response)).map(([status, response]) => reply(status, response, context)),

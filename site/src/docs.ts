@@ -1,4 +1,4 @@
-/** The script of the documentation: theme, menu, copy buttons, language tabs, and the search, which is loaded when it
+/** The script of the documentation: theme, menu, copy buttons, language tabs, the forms of the API reference, and the search, which is loaded when it
  *  is opened. */
 const find = (selector: string, root: ParentNode = document): HTMLElement | null => root.querySelector<HTMLElement>(selector);
 const all = (selector: string, root: ParentNode = document): HTMLElement[] => [...root.querySelectorAll<HTMLElement>(selector)];
@@ -178,3 +178,4 @@ useOwnOrigin();
 all(".sample").forEach(addCopyButton);
 startTabs();
 startSearch();
+if (find(".try") !== null) void import("./try-it.ts").then(({ startForms }) => startForms(addCopyButton));

@@ -1,8 +1,9 @@
 /** The documentation in a real browser: search, tabs, theme, copies, and every page in all widths, light and dark. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { Locator } from "playwright-core";
 import { faultsOfPages, openPage as open, VARIED_PAGES } from "../support/docs-pages.ts";
-import { ConsoleVisits } from "../support/visitor.ts";
+import { ConsoleVisits, type Visitor } from "../support/visitor.ts";
 
 const visits = new ConsoleVisits();
 
@@ -86,6 +87,16 @@ test("the pages with every kind of content are accessible and fit, narrow and wi
 
 describe("the API reference", () => {
   const SEND = "/docs/reference-messages#sendMessage";
+  const formOf = ({ page }: Visitor, id: string): Locator => page.locator("section", { has: page.locator(`#${id}`) }).locator(".try");
+
+  /** Opens the form of an operation, and enters the key. */
+  async function openForm(visitor: Visitor, { path = SEND, id = "sendMessage", key = visits.key } = {}): Promise<Locator> {
+    await open(visitor, path);
+    const form = formOf(visitor, id);
+    await form.getByText("Try it").click();
+    await form.getByLabel("API key").fill(key);
+    return form;
+  }
 
   test("leads from an anchor of its earlier form to the operation, and finds operations by their paths", (context) =>
     visits.visit(context, async (visitor) => {
@@ -101,7 +112,97 @@ describe("the API reference", () => {
       await page.waitForURL(/\/docs\/reference-messages#cancelMessage$/);
     }));
 
-  test("is complete without a script", (context) =>
+  test("sends a message with a test key, and repeats it with the same idempotency key", (context) =>
+    visits.visit(context, async (visitor) => {
+      const form = await openForm(visitor);
+      const reply = form.locator(".reply");
+      await form.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees(/^202 Accepted · \d+ ms$/, form);
+      const [id = ""] = /msg_\w+/.exec(await reply.innerText()) ?? [];
+      assert.equal((await visits.godwit.request("GET", `/v1/messages/${id}`, { key: visits.key })).status, 200);
+      await visitor.sees("$GODWIT_KEY", reply);
+      await form.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees("Idempotent-Replayed: true", reply);
+      assert.ok((await reply.innerText()).includes(id));
+      // A changed request is another one.
+      const used = await form.getByLabel("Idempotency-Key").inputValue();
+      await form.getByLabel("Body").fill(JSON.stringify({ recipient: "+14155550124", channel: "sms", body: "Hello" }));
+      assert.notEqual(await form.getByLabel("Idempotency-Key").inputValue(), used);
+    }));
+
+  test("shows the faults of a request, and the error of a network", (context) =>
+    visits.visit(context, async (visitor) => {
+      const form = await openForm(visitor);
+      const reply = form.locator(".reply");
+      await form.getByLabel("Body").fill('{"recipient": "+14155550123", "channel": "pigeon"}');
+      await form.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees(/^400 Bad Request/, form);
+      await visitor.sees('"/channel"', reply);
+      await visitor.page.route("**/v1/messages", (route) => route.abort());
+      await form.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees("The request failed, and may have reached the service", form);
+    }));
+
+  test("fills in paths and queries, and sends forms", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { json: message } = await visits.godwit.send(visits.key);
+      const get = await openForm(visitor, { id: "getMessage" });
+      await get.getByLabel("id").fill(String(message["id"]));
+      await get.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees(/^200 OK/, get);
+      // The key is that of the other form.
+      const list = formOf(visitor, "listMessages");
+      await list.getByText("Try it").click();
+      await list.getByLabel("limit").fill("1");
+      await list.getByLabel("channel").selectOption("sms");
+      await list.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees("/v1/messages?limit=1&channel=sms", list.locator(".reply"));
+      const token = await openForm(visitor, { path: "/docs/reference-keys-and-tokens", id: "createAccessToken" });
+      const { json } = await visits.godwit.request("GET", "/v1/credential", { key: visits.key });
+      await token.getByLabel("Key id").fill(String(json["key_id"]));
+      await token.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees('"access_token"', token.locator(".reply"));
+    }));
+
+  test("keeps the key in its fields only, and refuses a live key until the person confirms it", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const form = await openForm(visitor, { key: "gw_live_0123456789" });
+      const sent = (): number => visitor.requestedUrls.filter((url) => url.includes("/v1/")).length;
+      await form.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees("This is not a test key", form);
+      assert.equal(sent(), 0);
+      await form.getByLabel("This is live").check();
+      await form.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees(/^401 /, form);
+      await form.getByLabel("API key").fill(visits.key);
+      await form.getByRole("button", { name: "Send the request" }).click();
+      await visitor.sees(/^202 /, form);
+      const stored = (await page.evaluate(
+        "indexedDB.databases().then((databases) => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, databases]))",
+      )) as string;
+      const kept = stored + visitor.requestedUrls.join() + (await form.locator(".reply").innerText());
+      for (const key of [visits.key, "gw_live_0123456789"]) assert.ok(!kept.includes(key));
+      await page.reload();
+      assert.equal(await form.getByLabel("API key").inputValue(), "");
+    }));
+
+  test("has forms that are accessible and fit a phone, light and dark", (context) =>
+    visits.visit(
+      context,
+      async (visitor) => {
+        const form = await openForm(visitor);
+        await form.getByRole("button", { name: "Send the request" }).click();
+        await visitor.sees(/^202 /, form);
+        await visitor.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
+        assert.deepEqual([...(await visitor.violations()), ...(await visitor.misfits())], []);
+        await visitor.page.emulateMedia({ colorScheme: "dark" });
+        assert.deepEqual(await visitor.violations("contrasts"), []);
+      },
+      { width: 360, height: 740 },
+    ));
+
+  test("is complete without a script, and has no form then", (context) =>
     visits.visit(
       context,
       async (visitor) => {
@@ -109,6 +210,7 @@ describe("the API reference", () => {
         assert.ok(page !== undefined);
         await page.goto(visitor.url + SEND);
         assert.ok(await page.getByText("The phone number of the recipient in E.164 format").first().isVisible());
+        assert.ok(await page.getByText("Try it").first().isHidden());
         await page.close();
       },
       { onlyChromium: "Playwright cannot switch scripts off in Firefox." },

@@ -238,7 +238,7 @@ describe("the API reference", () => {
       .map((section) => [/^<h2 id="([^"]+)">/.exec(section)?.[1] ?? "", section]);
   }
 
-  test("has a page for each tag with its operations: parameters, fields, samples and statuses", async () => {
+  test("has a page for each tag with its operations: parameters, fields, samples, statuses and a form", async () => {
     const sections = new Map((await Promise.all(REFERENCE_NAMES.map(sectionsOf))).flat());
     assert.deepEqual([...sections.keys()].toSorted(), [...operations.map(({ operationId }) => operationId), "receiveEvent"].toSorted());
     for (const { operationId, summary, path, parameters, responses } of operations) {
@@ -249,6 +249,8 @@ describe("the API reference", () => {
         assert.ok(html.includes(`<h3>Response ${status}</h3>`) || html.includes(`<td>${status}</td>`), `${operationId}: ${status}`);
       for (const language of ["curl", "TypeScript", "Python"])
         assert.ok(html.includes(`data-tab="${language}"`), `${operationId}: ${language}`);
+      // A stream does not end, so no form can show its response.
+      assert.equal(html.includes('<details class="try" hidden'), operationId !== "streamEvents", operationId);
     }
     for (const field of Object.keys(openapi.components.schemas["NewMessage"]?.properties ?? {}))
       assert.ok(sections.get("sendMessage")?.includes(`<dt><code>${field}</code>`), field);
