@@ -1,10 +1,11 @@
-/** The page of one error code: its section of docs/errors.md, and how to send the request again. */
+/** The page of one error code: its section of docs/errors.md, a response with it, and how to send the request again. */
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
 
 /** Refusals that are not stored with an idempotency key. */
 const NOT_STORED: ReadonlySet<ErrorCode> = new Set(["live_only", "link_in_use"]);
 
-export function errorText(code: ErrorCode, errors: string): string {
+/** `example`: the body of a response with this code. */
+export function errorText(code: ErrorCode, errors: string, example: unknown): string {
   const heading = `## ${code}\n`;
   const section = errors.split(/^(?=## )/m).find((text) => text.startsWith(heading)) ?? heading;
   const { status, title } = ERRORS[code];
@@ -14,6 +15,7 @@ export function errorText(code: ErrorCode, errors: string): string {
 
 ${section.slice(heading.length).trim()}
 
+${example === undefined ? "" : `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\`\n`}
 ${retryAdvice(code)}
 
 [All error codes](errors.md) · [How to repeat a request safely](idempotency.md) · [API reference](/docs/reference)

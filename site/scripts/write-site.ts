@@ -120,7 +120,7 @@ async function renderPages(to: string, assets: Assets, openapi: OpenApiDocument)
       eleventyConfig.addTemplate("not-found.md", NOT_FOUND, { own: { path: "404.html", title: "Not found", about: "" } });
       const errors = readFileSync(join(ROOT, "docs", "errors.md"), "utf8");
       for (const code of Object.keys(ERRORS) as ErrorCode[])
-        eleventyConfig.addTemplate(`error-${code}.md`, errorText(code, errors), {
+        eleventyConfig.addTemplate(`error-${code}.md`, errorText(code, errors, openapi.components.examples[code]?.value), {
           own: { path: `errors/${code}.html`, title: code, about: ERRORS[code].title },
         });
       for (const { name } of REFERENCE_PAGES)

@@ -136,11 +136,12 @@ describe("the documentation", () => {
     assert.doesNotMatch(index.headers.get("cache-control") ?? "", /immutable/);
   });
 
-  test("has a page for each error code, and a list", async () => {
+  test("has a page for each error code with a response, and a list", async () => {
     const { status, headers } = await godwit.request("GET", "/errors");
     assert.deepEqual([status, headers.get("location")], [303, "/docs/errors"]);
     const html = await served("/errors/no_route");
     assert.match(html, /<h1 id="no_route">/);
+    assert.match(html, /"request_id"/);
   });
 
   test("has valid links in the repository", () => {

@@ -32,7 +32,7 @@ test("every code has a section with its meaning", () => {
   }
 });
 
-test("the page of a code has its status, its title, its meaning and how to send the request again", () => {
+test("the page of a code has its status, its title, its meaning, a response and how to send the request again", () => {
   const advice: readonly (readonly [ErrorCode, RegExp])[] = [
     ["invalid_request_payload", /\*\*400\*\* · The request is not valid\.[^]*Change the request/],
     ["internal_server_error", /Send the same request again, with the same idempotency key\.\n/],
@@ -41,7 +41,8 @@ test("the page of a code has its status, its title, its meaning and how to send 
     ["link_in_use", /Change the request before you send it again\. You can use the same idempotency key\./],
     ["idempotency_key_reused", /stays stored with the idempotency key\. Use a new key for another request\./],
   ];
-  for (const [code, expected] of advice) assert.match(errorText(code, page), expected, code);
+  assert.ok(errorText("no_route", page, { code: "no_route" }).includes('```json\n{\n  "code": "no_route"\n}\n```'));
+  for (const [code, expected] of advice) assert.match(errorText(code, page, undefined), expected, code);
   for (const code of codes)
-    assert.ok(errorText(code, page).includes(`# ${code}\n\n**${ERRORS[code].status}** · ${ERRORS[code].title}.\n\n`), code);
+    assert.ok(errorText(code, page, undefined).includes(`# ${code}\n\n**${ERRORS[code].status}** · ${ERRORS[code].title}.\n\n`), code);
 });
