@@ -5,7 +5,7 @@ import type { Environment } from "../model/owner.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 
-export type LoggedFault = { pointer?: string; parameter?: string; header?: string; code?: string; detail?: string };
+type LoggedFault = { pointer?: string; parameter?: string; header?: string; code?: string; detail?: string };
 
 export type LoggedRequest = {
   account_id: AccountId;
