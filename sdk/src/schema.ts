@@ -2589,6 +2589,23 @@ export interface components {
                 audit_event: components["schemas"]["AuditEvent"];
             };
         };
+        /** @description A webhook endpoint to create. */
+        NewWebhookEndpoint: {
+            /**
+             * @description The URL that receives the events: https, on the public internet. The operator of this service can also allow http and private addresses.
+             * @example https://example.com/hooks/godwit
+             */
+            url: string;
+            /** @description Your own description. */
+            description?: string | null;
+            /**
+             * @description The types of events to receive: single types, `message.*` for all of a kind, or `*` for all. Default: all.
+             * @example [
+             *       "message.*"
+             *     ]
+             */
+            event_types?: string[] | null;
+        };
         /** @description A URL that receives events, with the secret that signs its deliveries. */
         WebhookEndpointWithSecret: {
             /**
@@ -2738,6 +2755,25 @@ export interface components {
              */
             created_by: string | null;
         };
+        /** @description The fields to change. */
+        EditWebhookEndpoint: {
+            /**
+             * @description The URL that receives the events: https, on the public internet. The operator of this service can also allow http and private addresses.
+             * @example https://example.com/hooks/godwit
+             */
+            url?: string | null;
+            /** @description Your own description. */
+            description?: string | null;
+            /**
+             * @description The types of events to receive: single types, `message.*` for all of a kind, or `*` for all. Default: all.
+             * @example [
+             *       "message.*"
+             *     ]
+             */
+            event_types?: string[] | null;
+            /** @description A disabled endpoint receives nothing. Enabling it resets `failing_since`. */
+            status?: ("enabled" | "disabled") | null;
+        };
         /** @description The confirmation that an endpoint was deleted. */
         DeletedWebhookEndpoint: {
             /** @description The id of the deleted endpoint. */
@@ -2820,6 +2856,26 @@ export interface components {
              * @example timeout
              */
             error: "timeout" | "connection_failed" | "tls_failed" | "address_not_allowed" | "invalid_response" | (string & {}) | null;
+        };
+        /** @description The recovery of a webhook endpoint. */
+        RecoverWebhookEndpoint: {
+            /**
+             * Format: date-time
+             * @description The start of the recovery: events from this time on that the endpoint has not acknowledged are delivered again.
+             */
+            since: string;
+        };
+        /** @description An opt-out to record. */
+        NewSuppression: {
+            /**
+             * @description The phone number of the recipient in E.164 format. On whatsapp also a business-scoped user id, such as `US.13491208655302741918`.
+             * @example +14155550123
+             */
+            recipient: string;
+            /** @description The sender whose messages are refused. Absent: all senders. */
+            sender?: string | null;
+            /** @description Your own note. */
+            note?: string | null;
         };
         /** @description A suppression, with the number of messages that could not be stopped. */
         OptOut: {
@@ -2947,6 +3003,11 @@ export interface components {
              */
             created_by: string | null;
         };
+        /** @description Opt-outs to record together. */
+        ImportSuppressions: {
+            /** @description The recipients that have opted out. */
+            entries: components["schemas"]["NewSuppression"][];
+        };
         /** @description The result of an import. */
         SuppressionImport: {
             /** @constant */
@@ -3055,6 +3116,14 @@ export interface components {
                 /** @description The text for a person who requests help, sent at most once in 24 hours. Null: none. */
                 help?: string | null;
             } | null;
+        };
+        /** @description The recipient whose data is erased or exported. */
+        RecipientRequest: {
+            /**
+             * @description The number or address of the person, as it is in the records.
+             * @example +14155550123
+             */
+            recipient: string;
         };
         /** @description The result of an erasure. */
         Erasure: {
@@ -4289,23 +4358,29 @@ export type TemplateEvent = components['schemas']['TemplateEvent'];
 export type BatchEvent = components['schemas']['BatchEvent'];
 export type WebhookEndpointEvent = components['schemas']['WebhookEndpointEvent'];
 export type AuditLogEvent = components['schemas']['AuditLogEvent'];
+export type NewWebhookEndpoint = components['schemas']['NewWebhookEndpoint'];
 export type WebhookEndpointWithSecret = components['schemas']['WebhookEndpointWithSecret'];
 export type Recovery = components['schemas']['Recovery'];
 export type WebhookEndpointPage = components['schemas']['WebhookEndpointPage'];
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
+export type EditWebhookEndpoint = components['schemas']['EditWebhookEndpoint'];
 export type DeletedWebhookEndpoint = components['schemas']['DeletedWebhookEndpoint'];
 export type TestEvent = components['schemas']['TestEvent'];
 export type WebhookDeliveryPage = components['schemas']['WebhookDeliveryPage'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
+export type RecoverWebhookEndpoint = components['schemas']['RecoverWebhookEndpoint'];
+export type NewSuppression = components['schemas']['NewSuppression'];
 export type OptOut = components['schemas']['OptOut'];
 export type SuppressionPage = components['schemas']['SuppressionPage'];
 export type Suppression = components['schemas']['Suppression'];
+export type ImportSuppressions = components['schemas']['ImportSuppressions'];
 export type SuppressionImport = components['schemas']['SuppressionImport'];
 export type SuppressionChangePage = components['schemas']['SuppressionChangePage'];
 export type SuppressionChange = components['schemas']['SuppressionChange'];
 export type ConsentSettings = components['schemas']['ConsentSettings'];
 export type ConsentSettingsChange = components['schemas']['ConsentSettingsChange'];
+export type RecipientRequest = components['schemas']['RecipientRequest'];
 export type Erasure = components['schemas']['Erasure'];
 export type Usage = components['schemas']['Usage'];
 export type UsageCount = components['schemas']['UsageCount'];
@@ -5217,22 +5292,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description The URL that receives the events: https, on the public internet. The operator of this service can also allow http and private addresses.
-                     * @example https://example.com/hooks/godwit
-                     */
-                    url: string;
-                    /** @description Your own description. */
-                    description?: string | null;
-                    /**
-                     * @description The types of events to receive: single types, `message.*` for all of a kind, or `*` for all. Default: all.
-                     * @example [
-                     *       "message.*"
-                     *     ]
-                     */
-                    event_types?: string[] | null;
-                };
+                "application/json": components["schemas"]["NewWebhookEndpoint"];
             };
         };
         responses: {
@@ -5319,24 +5379,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description The URL that receives the events: https, on the public internet. The operator of this service can also allow http and private addresses.
-                     * @example https://example.com/hooks/godwit
-                     */
-                    url?: string | null;
-                    /** @description Your own description. */
-                    description?: string | null;
-                    /**
-                     * @description The types of events to receive: single types, `message.*` for all of a kind, or `*` for all. Default: all.
-                     * @example [
-                     *       "message.*"
-                     *     ]
-                     */
-                    event_types?: string[] | null;
-                    /** @description A disabled endpoint receives nothing. Enabling it resets `failing_since`. */
-                    status?: ("enabled" | "disabled") | null;
-                };
+                "application/json": components["schemas"]["EditWebhookEndpoint"];
             };
         };
         responses: {
@@ -5524,13 +5567,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * Format: date-time
-                     * @description The start of the recovery: events from this time on that the endpoint has not acknowledged are delivered again.
-                     */
-                    since: string;
-                };
+                "application/json": components["schemas"]["RecoverWebhookEndpoint"];
             };
         };
         responses: {
@@ -5626,17 +5663,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description The phone number of the recipient in E.164 format. On whatsapp also a business-scoped user id, such as `US.13491208655302741918`.
-                     * @example +14155550123
-                     */
-                    recipient: string;
-                    /** @description The sender whose messages are refused. Absent: all senders. */
-                    sender?: string | null;
-                    /** @description Your own note. */
-                    note?: string | null;
-                };
+                "application/json": components["schemas"]["NewSuppression"];
             };
         };
         responses: {
@@ -5681,20 +5708,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description The recipients that have opted out. */
-                    entries: {
-                        /**
-                         * @description The phone number of the recipient in E.164 format. On whatsapp also a business-scoped user id, such as `US.13491208655302741918`.
-                         * @example +14155550123
-                         */
-                        recipient: string;
-                        /** @description The sender whose messages are refused. Absent: all senders. */
-                        sender?: string | null;
-                        /** @description Your own note. */
-                        note?: string | null;
-                    }[];
-                };
+                "application/json": components["schemas"]["ImportSuppressions"];
             };
         };
         responses: {
@@ -5863,13 +5877,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description The number or address of the person, as it is in the records.
-                     * @example +14155550123
-                     */
-                    recipient: string;
-                };
+                "application/json": components["schemas"]["RecipientRequest"];
             };
         };
         responses: {
@@ -5897,13 +5905,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description The number or address of the person, as it is in the records.
-                     * @example +14155550123
-                     */
-                    recipient: string;
-                };
+                "application/json": components["schemas"]["RecipientRequest"];
             };
         };
         responses: {

@@ -15,18 +15,22 @@ const fields = {
   note: optional(Type.String({ minLength: 1, maxLength: 256, description: "Your own note." })),
 };
 
-export const NewSuppressionBody = Type.Object(fields, { additionalProperties: false });
+export const NewSuppressionBody = Type.Object(fields, {
+  additionalProperties: false,
+  title: "NewSuppression",
+  description: "An opt-out to record.",
+});
 export type NewSuppression = Static<typeof NewSuppressionBody>;
 
 export const ImportBody = Type.Object(
   {
-    entries: Type.Array(Type.Object(fields, { additionalProperties: false }), {
+    entries: Type.Array(NewSuppressionBody, {
       minItems: 1,
       maxItems: MAX_ENTRIES,
       description: "The recipients that have opted out.",
     }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: "ImportSuppressions", description: "Opt-outs to record together." },
 );
 
 export const checkSuppression = ({ recipient }: Readonly<Record<string, unknown>>): Fault[] => recipientFaults(recipient, "/recipient");

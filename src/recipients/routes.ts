@@ -16,7 +16,10 @@ const personField = Type.Unsafe<Recipient>(
     description: "The number or address of the person, as it is in the records.",
   }),
 );
-const RecipientBody = Type.Object({ recipient: personField }, { additionalProperties: false });
+const RecipientBody = Type.Object(
+  { recipient: personField },
+  { additionalProperties: false, title: "RecipientRequest", description: "The recipient whose data is erased or exported." },
+);
 
 // An erasure may change thousands of rows.
 const ERASE_COST = 10;

@@ -28,7 +28,10 @@ const eventTypes = optional(
   }),
 );
 
-export const NewEndpointBody = Type.Object({ url, description, event_types: eventTypes }, { additionalProperties: false });
+export const NewEndpointBody = Type.Object(
+  { url, description, event_types: eventTypes },
+  { additionalProperties: false, title: "NewWebhookEndpoint", description: "A webhook endpoint to create." },
+);
 export type NewEndpoint = Static<typeof NewEndpointBody>;
 
 export const EditEndpointBody = Type.Object(
@@ -40,7 +43,7 @@ export const EditEndpointBody = Type.Object(
       oneOf(ENDPOINT_STATUSES, { description: "A disabled endpoint receives nothing. Enabling it resets `failing_since`." }),
     ),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: "EditWebhookEndpoint", description: "The fields to change." },
 );
 export type EditEndpoint = Static<typeof EditEndpointBody>;
 
@@ -52,7 +55,7 @@ export const RecoverBody = Type.Object(
       description: "The start of the recovery: events from this time on that the endpoint has not acknowledged are delivered again.",
     }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: "RecoverWebhookEndpoint", description: "The recovery of a webhook endpoint." },
 );
 
 /** Checks the rules that the schema cannot express. */

@@ -342,7 +342,7 @@ class AsyncWebhookEndpoints:
         timeout: float | None = None,
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
-        **input: Unpack[types.WebhookEndpointsCreateBody],
+        **input: Unpack[types.NewWebhookEndpoint],
     ) -> types.WebhookEndpointWithSecret:
         """Create a webhook endpoint."""
         return await self._transport.call(
@@ -391,7 +391,7 @@ class AsyncWebhookEndpoints:
         timeout: float | None = None,
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
-        **input: Unpack[types.WebhookEndpointsEditBody],
+        **input: Unpack[types.EditWebhookEndpoint],
     ) -> types.WebhookEndpoint:
         """Update a webhook endpoint."""
         return await self._transport.call(
@@ -506,7 +506,7 @@ class AsyncWebhookEndpoints:
         timeout: float | None = None,
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
-        **input: Unpack[types.WebhookEndpointsRecoverBody],
+        **input: Unpack[types.RecoverWebhookEndpoint],
     ) -> types.WebhookEndpoint:
         """Recover missed events."""
         return await self._transport.call(
@@ -595,7 +595,7 @@ class AsyncSuppressions:
         timeout: float | None = None,
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
-        **input: Unpack[types.SuppressionsCreateBody],
+        **input: Unpack[types.NewSuppression],
     ) -> types.OptOut:
         """Suppress a recipient."""
         return await self._transport.call(
@@ -675,7 +675,7 @@ class AsyncSuppressions:
         timeout: float | None = None,
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
-        **input: Unpack[types.SuppressionsImportBody],
+        **input: Unpack[types.ImportSuppressions],
     ) -> types.SuppressionImport:
         """Import suppressions."""
         return await self._transport.call(
@@ -1138,7 +1138,7 @@ class AsyncRecipients:
         timeout: float | None = None,
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
-        **input: Unpack[types.RecipientsEraseBody],
+        **input: Unpack[types.RecipientRequest],
     ) -> types.Erasure:
         """Erase the data of a person."""
         return await self._transport.call(
@@ -1151,7 +1151,7 @@ class AsyncRecipients:
         self,
         *,
         silence: float = 120.0,
-        **input: Unpack[types.RecipientsExportBody],
+        **input: Unpack[types.RecipientRequest],
     ) -> AsyncRecipientExport:
         """Export the data of a person."""
         return AsyncRecipientExport(

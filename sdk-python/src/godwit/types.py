@@ -555,6 +555,12 @@ class AuditLogEvent(Record):
     data: AuditLogEventData
 
 
+class NewWebhookEndpoint(TypedDict):
+    url: str
+    description: NotRequired[str | None]
+    event_types: NotRequired[list[str] | None]
+
+
 class WebhookEndpointWithSecret(Record):
     id: str
     object: Literal["webhook_endpoint"]
@@ -601,6 +607,13 @@ class WebhookEndpoint(Record):
     created_by: str | None
 
 
+class EditWebhookEndpoint(TypedDict):
+    url: NotRequired[str | None]
+    description: NotRequired[str | None]
+    event_types: NotRequired[list[str] | None]
+    status: NotRequired[Literal["enabled", "disabled"] | None]
+
+
 class DeletedWebhookEndpoint(Record):
     id: str
     object: Literal["webhook_endpoint"]
@@ -636,6 +649,16 @@ class DeliveryAttempt(Record):
     response_status: int | None
     response_body: str | None
     error: Literal["timeout", "connection_failed", "tls_failed", "address_not_allowed", "invalid_response"] | str | None
+
+
+class RecoverWebhookEndpoint(TypedDict):
+    since: str
+
+
+class NewSuppression(TypedDict):
+    recipient: str
+    sender: NotRequired[str | None]
+    note: NotRequired[str | None]
 
 
 class OptOut(Record):
@@ -675,6 +698,10 @@ class Suppression(Record):
     created_at: str
     updated_at: str
     created_by: str | None
+
+
+class ImportSuppressions(TypedDict):
+    entries: list[NewSuppression]
 
 
 class SuppressionImport(Record):
@@ -730,6 +757,10 @@ class ConsentSettingsChange(TypedDict):
     opt_in_words: NotRequired[list[str] | None]
     help_words: NotRequired[list[str] | None]
     replies: NotRequired[ConsentSettingsChangeReplies | None]
+
+
+class RecipientRequest(TypedDict):
+    recipient: str
 
 
 class ErasureErased(Record):
@@ -1249,32 +1280,15 @@ class TemplatesListQuery(TypedDict):
     name: NotRequired[str]
 
 
-class WebhookEndpointsCreateBody(TypedDict):
-    url: str
-    description: NotRequired[str | None]
-    event_types: NotRequired[list[str] | None]
-
-
 class WebhookEndpointsListQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-
-
-class WebhookEndpointsEditBody(TypedDict):
-    url: NotRequired[str | None]
-    description: NotRequired[str | None]
-    event_types: NotRequired[list[str] | None]
-    status: NotRequired[Literal["enabled", "disabled"] | None]
 
 
 class WebhookEndpointsDeliveriesQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
     status: NotRequired[Literal["pending", "succeeded", "failed"]]
-
-
-class WebhookEndpointsRecoverBody(TypedDict):
-    since: str
 
 
 class EventsListQuery(TypedDict):
@@ -1290,12 +1304,6 @@ class EventsStreamQuery(TypedDict):
     type: NotRequired[Literal["*", "message.*", "recipient.*", "template.*", "batch.*", "endpoint.*", "webhook.*", "audit.*", "message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "endpoint.disabled", "webhook.test", "audit.created"]]
 
 
-class SuppressionsCreateBody(TypedDict):
-    recipient: str
-    sender: NotRequired[str | None]
-    note: NotRequired[str | None]
-
-
 class SuppressionsListQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
@@ -1309,16 +1317,6 @@ class SuppressionsListQuery(TypedDict):
 class SuppressionsHistoryQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-
-
-class SuppressionsImportBodyEntriesItem(TypedDict):
-    recipient: str
-    sender: NotRequired[str | None]
-    note: NotRequired[str | None]
-
-
-class SuppressionsImportBody(TypedDict):
-    entries: list[SuppressionsImportBodyEntriesItem]
 
 
 class VerificationsListQuery(TypedDict):
@@ -1337,14 +1335,6 @@ class UsageGetQuery(TypedDict):
     channel: NotRequired[Literal["sms", "whatsapp"]]
     status: NotRequired[Literal["scheduled", "queued", "sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled", "received"]]
     error_code: NotRequired[str]
-
-
-class RecipientsEraseBody(TypedDict):
-    recipient: str
-
-
-class RecipientsExportBody(TypedDict):
-    recipient: str
 
 
 class KeysListQuery(TypedDict):
