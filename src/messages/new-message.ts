@@ -15,7 +15,7 @@ const body = Type.String({
 const templateId = Type.String({ minLength: 1, maxLength: 64, description: "The id or the name of a template, in place of `body`." });
 const templateVariables = Type.Record(Type.String({ maxLength: 1_024 }), {
   maxProperties: 100,
-  propertyNames: { maxLength: 40, minLength: 1 },
+  propertyNames: Type.String({ minLength: 1, maxLength: 40 }),
   description: "The values of the variables of the template, by name. All variables are required.",
 });
 
@@ -67,7 +67,7 @@ export const NewMessageBody = Type.Object(
     metadata: optional(
       Type.Record(Type.String({ maxLength: 500 }), {
         maxProperties: 50,
-        propertyNames: { maxLength: 40, minLength: 1 },
+        propertyNames: Type.String({ minLength: 1, maxLength: 40 }),
         description:
           "Your own keys and values, which are returned with the message: up to 50 keys of up to 40 characters, with values of up to 500.",
       }),
