@@ -48,6 +48,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "docs-samples",
       "docs-webhooks",
       "examples",
+      "generators",
       "helm-chart",
       "package",
       "packaging",
