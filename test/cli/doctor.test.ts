@@ -123,7 +123,7 @@ describe("a running service", () => {
   });
 
   test("has a row in the manual for each check", () => {
-    const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "cli.md"), "utf8");
+    const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "cli-doctor.md"), "utf8");
     const rows = Array.from(page.matchAll(/^\| ([a-z ]+(?: NAME)?) \|[^|]*\|[^|]*\|$/gm), ([, name]) => name).filter(
       (name) => name !== "check",
     );
