@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { maskBody, maskPath, maskProblem, maskQuery } from "./mask.ts";
+import { maskBody, maskPath, maskProblem, maskQuery, maskUserAgent } from "./mask.ts";
 
 const masked = (value: unknown): unknown => JSON.parse(maskBody(Buffer.from(JSON.stringify(value))) ?? "null");
 
@@ -32,10 +32,36 @@ describe("a masked body", () => {
     });
   });
 
-  test("masks a value with many digits or with spaces, whatever its field is", () => {
-    assert.deepEqual(masked({ channel: "14155550123", priority: "see you at nine" }), {
-      channel: "[11 characters]",
+  test("masks a value with digits or spaces, whatever its field is, and a large number", () => {
+    const body = {
+      channel: "415-555-0123",
+      priority: "see you at nine",
+      status: "8421",
+      ttl_seconds: 14_155_550_123,
+      body: "sk_0123456789abcdefghijklmnop",
+    };
+    assert.deepEqual(masked(body), {
+      channel: "[12 characters]",
       priority: "[15 characters]",
+      status: "[4 characters]",
+      ttl_seconds: "[number]",
+      body: "[29 characters]",
+    });
+    assert.deepEqual(masked({ send_at: "2030-01-31T09:00:00Z" }), { send_at: "2030-01-31T09:00:00Z" });
+  });
+
+  test("takes names of the API for those of a customer in objects that a customer fills, and not in items of a batch", () => {
+    const body = {
+      metadata: { action: "annsmith", "": { type: "ill" } },
+      template_variables: { status: "ill", limit: 5 },
+      items: [{ channel: "sms", fallback: [{ channel: "whatsapp" }], metadata: { type: "ill" } }],
+      "": { type: "ill" },
+    };
+    assert.deepEqual(masked(body), {
+      metadata: { action: "[8 characters]", "[name]": { type: "[3 characters]" } },
+      template_variables: { status: "[3 characters]", limit: "[number]" },
+      items: [{ channel: "sms", fallback: [{ channel: "whatsapp" }], metadata: { type: "[3 characters]" } }],
+      "[name]": { type: "[3 characters]" },
     });
   });
 
@@ -44,7 +70,13 @@ describe("a masked body", () => {
     assert.deepEqual(masked(nested), { a: { a: { a: { a: { a: { a: "[object]" } } } } } });
     const many = masked(Array.from({ length: 1_000 }, () => null)) as unknown[];
     assert.deepEqual([many.length, many.at(-1)], [200, "[801 more]"]);
-    const long = maskBody(Buffer.from(JSON.stringify(Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`field_${at}`, "x"])))));
+    const long = maskBody(
+      Buffer.from(
+        JSON.stringify(
+          Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`field_${"x".repeat(at % 30)}${"y".repeat(at)}`.slice(0, 40), "x"])),
+        ),
+      ),
+    );
     assert.ok(long !== undefined && long.length <= 2_001 && long.endsWith("…"));
   });
 
@@ -65,17 +97,27 @@ test("a path keeps the ids that it names, and a query its words", () => {
   );
 });
 
-test("a problem keeps its code, its detail and its first faults, without numbers", () => {
+test("a problem keeps its code and its first faults, without numbers and without names that a client invented", () => {
   const fault = { pointer: "/recipient", code: "invalid_format", detail: "did you mean +14155550123" };
-  const problem = {
-    type: "x",
-    code: "invalid_request_payload",
-    detail: "Recipient 14155550123.",
-    errors: Array.from({ length: 20 }, () => fault),
-  };
-  const found = maskProblem(JSON.stringify(problem));
-  assert.deepEqual([found?.code, found?.detail, found?.errors.length], ["invalid_request_payload", "Recipient [digits].", 10]);
-  assert.deepEqual(found?.errors[0], { pointer: "/recipient", code: "invalid_format", detail: "did you mean [digits]" });
+  const invented = { pointer: "/metadata/Ann Smith", code: "invalid_value", detail: "must be text, not ١٤١٥٥٥٥" };
+  const errors = [
+    invented,
+    { parameter: "gw_test_0Abc", code: "unknown", detail: "is unknown" },
+    ...Array.from({ length: 20 }, () => fault),
+  ];
+  const found = maskProblem(
+    JSON.stringify({ type: "x", code: "invalid_request_payload", detail: "metadata/Ann Smith: is wrong.", errors }),
+  );
+  assert.deepEqual([found?.code, found?.detail], ["invalid_request_payload", "metadata/[name]: must be text, not [digits]"]);
+  assert.equal(found?.errors.length, 10);
+  assert.deepEqual(found?.errors[1], { parameter: "[name]", code: "unknown", detail: "is unknown" });
+  assert.deepEqual(found?.errors[2], { pointer: "/recipient", code: "invalid_format", detail: "did you mean [digits]" });
+  assert.equal(maskProblem(JSON.stringify({ code: "x", detail: "Recipient 14155550123." }))?.detail, "Recipient [digits].");
   assert.equal(maskProblem("<html>"), undefined);
   assert.equal(maskProblem("{}"), undefined);
+});
+
+test("a User-Agent keeps its programs", () => {
+  assert.equal(maskUserAgent("godwit-sdk/0.2.0 node/24.1.0 (+14155550123) ann@example.com"), "godwit-sdk/0.2.0 node/24.1.0");
+  assert.equal(maskUserAgent("gw_test_0Abc 14155550123/1"), null);
 });

@@ -4,31 +4,24 @@
 const MAX_NODES = 200;
 const MAX_DEPTH = 6;
 const MAX_TEXT = 2_000;
-const MAX_NAME = 60;
 const MAX_QUERY = 500;
 const MAX_FAULTS = 10;
 
-/** The fields and parameters whose values are words of the API, ids and times. */
+/** The fields and parameters whose values are words of the API and times. */
 const SHOWN: ReadonlySet<string> = new Set([
   "action",
-  "actor",
-  "batch_id",
   "channel",
   "channels",
   "created_after",
   "created_before",
   "direction",
-  "environment",
   "error_code",
   "event_types",
   "expires_at",
-  "fallback",
   "interval",
-  "key_id",
   "language",
   "limit",
   "max_segments",
-  "message_id",
   "method",
   "on",
   "operation",
@@ -37,21 +30,32 @@ const SHOWN: ReadonlySet<string> = new Set([
   "scopes",
   "send_at",
   "status",
-  "target",
-  "template_id",
   "ttl_seconds",
   "type",
-  "wait_seconds",
 ]);
+/** Members with fields of the API. The names in all other objects may be those of a customer. */
+const OF_API: ReadonlySet<string> = new Set(["items", "defaults", "fallback"]);
 
-const ID = /^[a-z]{2,5}_[0-9a-z]{26}$/;
-const WORD = /^[\w.:*-]{1,64}$/;
-// A number of a person, or a code. A time has no such group of digits.
-const MANY_DIGITS = /\d{5,}/;
-const NAME = /^[A-Za-z_$][\w.$-]*$/;
+// Digits may be a number of a person, or a code.
+const ID = /^(?:msg|evt|acct|batch|key|req|whe|dlv|tmpl|sup|ver|aud|inb|lnk|snd|rte)_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+const WORD = /^[a-z][a-z_.:*]{0,39}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+const SMALL = /^\d{1,3}$/;
+const MOST_SHOWN = 1_000_000;
+const NAME = /^[a-z][a-z_]{0,39}$/;
+const PRODUCT = /^[A-Za-z][A-Za-z-]{0,30}\/\d{1,4}(?:\.\d{1,5}){0,3}$/;
+const MAX_PRODUCTS = 4;
 
-/** Masks the numbers that a text repeats, such as the detail of a fault. */
-const maskDigits = (text: string): string => text.replaceAll(/\+?\d{5,}/g, "[digits]");
+/** Masks the numbers that a text repeats, such as the detail of a refusal. */
+const maskDigits = (text: string): string => text.replaceAll(/\+?\p{Nd}{5,}/gu, "[digits]");
+
+/** The programs of a User-Agent, without its comments. */
+export const maskUserAgent = (text: string): string | null =>
+  text
+    .split(/\s+/)
+    .filter((word) => PRODUCT.test(word))
+    .slice(0, MAX_PRODUCTS)
+    .join(" ") || null;
 
 /** A body as JSON whose values are replaced by their kinds and lengths. Undefined for a body that is empty or not JSON. */
 export function maskBody(body: Buffer): string | undefined {
@@ -62,7 +66,7 @@ export function maskBody(body: Buffer): string | undefined {
   } catch {
     return undefined;
   }
-  return shorten(JSON.stringify(new Masking().mask(value, "", 0)), MAX_TEXT);
+  return shorten(JSON.stringify(new Masking().mask(value, { name: "", isOfApi: true, depth: 0 })), MAX_TEXT);
 }
 
 /** The path of a request, with the ids that it names. `route` has a name for each of its parameters. */
@@ -83,14 +87,27 @@ export function maskProblem(text: string): { code: string; detail: string; error
   const { code, detail } = problem ?? {};
   if (problem === undefined || typeof code !== "string" || typeof detail !== "string") return undefined;
   const errors = Array.isArray(problem["errors"]) ? problem["errors"].slice(0, MAX_FAULTS) : [];
-  return {
-    code,
-    detail: shorten(maskDigits(detail), MAX_TEXT),
-    errors: errors.map((fault: Readonly<Record<string, unknown>>) =>
-      Object.fromEntries(Object.entries(fault).map(([name, value]) => [name, shorten(maskDigits(String(value)), MAX_TEXT / MAX_FAULTS)])),
-    ),
-  };
+  const masked = errors.map((fault: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(Object.entries(fault).map(([name, value]) => [name, maskFault(name, String(value))])),
+  );
+  // The detail repeats the place of a fault as the client wrote it.
+  const [first] = masked;
+  const summary = first === undefined ? maskDigits(detail) : `${placeOf(first)}: ${first["detail"] ?? ""}`;
+  return { code, detail: shorten(summary, MAX_TEXT), errors: masked };
 }
+
+const placeOf = ({ pointer, parameter, header }: Record<string, string>): string => pointer?.slice(1) || parameter || header || "body";
+
+const MAX_FAULT = 200;
+
+/** A pointer or a parameter has names of the client. */
+function maskFault(name: string, value: string): string {
+  if (name === "pointer") return value.split("/").map(shownStep).join("/").slice(0, MAX_FAULT);
+  if (name === "parameter") return shownName(value);
+  return shorten(maskDigits(value), MAX_FAULT);
+}
+
+const shownStep = (step: string): string => (step === "" || SMALL.test(step) ? step : shownName(step));
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
@@ -101,43 +118,48 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
+type Place = { name: string; isOfApi: boolean; depth: number };
+
 class Masking {
   #nodes = 0;
 
-  mask(value: unknown, name: string, depth: number): unknown {
+  mask(value: unknown, place: Place): unknown {
+    const { name, isOfApi, depth } = place;
     this.#nodes += 1;
-    if (typeof value === "string") return maskText(value, name);
-    if (typeof value === "number") return SHOWN.has(name) ? value : "[number]";
+    if (typeof value === "string") return maskText(value, isOfApi ? name : "");
+    if (typeof value === "number") return isOfApi && SHOWN.has(name) && Math.abs(value) < MOST_SHOWN ? value : "[number]";
     if (typeof value !== "object" || value === null) return value;
     if (depth >= MAX_DEPTH) return Array.isArray(value) ? "[array]" : "[object]";
-    return Array.isArray(value) ? this.#maskArray(value, name, depth) : this.#maskObject(value, depth);
+    return Array.isArray(value) ? this.#maskArray(value, place) : this.#maskObject(value, place);
   }
 
-  #maskArray(values: readonly unknown[], name: string, depth: number): unknown[] {
+  #maskArray(values: readonly unknown[], { name, isOfApi, depth }: Place): unknown[] {
     const masked: unknown[] = [];
     for (const value of values) {
       if (this.#nodes >= MAX_NODES) return [...masked, `[${values.length - masked.length} more]`];
-      masked.push(this.mask(value, name, depth + 1));
+      masked.push(this.mask(value, { name, isOfApi, depth: depth + 1 }));
     }
     return masked;
   }
 
-  #maskObject(value: object, depth: number): Record<string, unknown> {
+  #maskObject(value: object, { name: own, isOfApi, depth }: Place): Record<string, unknown> {
+    const hasFields = isOfApi && (depth === 0 || OF_API.has(own));
     const masked: [string, unknown][] = [];
     for (const [name, member] of Object.entries(value)) {
       if (this.#nodes >= MAX_NODES) break;
-      masked.push([shownName(name), this.mask(member, name, depth + 1)]);
+      masked.push([shownName(name), this.mask(member, { name, isOfApi: hasFields, depth: depth + 1 })]);
     }
     return Object.fromEntries(masked);
   }
 }
 
 function maskText(text: string, name: string): string {
-  const isShown = ID.test(text) || (SHOWN.has(name) && WORD.test(text) && !MANY_DIGITS.test(text));
+  const isShown = ID.test(text) || (SHOWN.has(name) && (WORD.test(text) || TIME.test(text) || SMALL.test(text)));
   return isShown ? text : `[${text.length} character${text.length === 1 ? "" : "s"}]`;
 }
 
 /** A name comes from the request as well. */
-const shownName = (name: string): string => (NAME.test(name) && name.length <= MAX_NAME && !MANY_DIGITS.test(name) ? name : "[name]");
+const shownName = (name: string): string => (NAME.test(name) ? name : "[name]");
 
-const shorten = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`);
+/** Without a half of a character at the end. */
+const shorten = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`);

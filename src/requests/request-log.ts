@@ -10,7 +10,7 @@ import { TokenBucket } from "../lib/token-bucket.ts";
 import type { AnsweredRequest } from "../model/answered-request.ts";
 import { decodeId } from "../model/id.ts";
 import type { LoggedRequest } from "./logged-request.ts";
-import { maskBody, maskPath, maskProblem, maskQuery } from "./mask.ts";
+import { maskBody, maskPath, maskProblem, maskQuery, maskUserAgent } from "./mask.ts";
 import { deleteOldRequests, insertRequests } from "./queries.ts";
 
 const DAY_MS = 86_400_000;
@@ -24,10 +24,9 @@ const RATE = { perSecond: 5, burst: 200 };
 const MAX_ENVIRONMENTS = 10_000;
 // One statement writes them. More rows than this wait only while the database is slow.
 const MAX_WAITING = 2_000;
-const AFTER_ERROR_MS = 10_000;
+const AFTER_ERROR_MS = 1_000;
 
 const MAX_PATH = 1_000;
-const MAX_USER_AGENT = 120;
 const MAX_INTEGER = 2_147_483_647;
 
 export type RequestLogParts = { db: Database; registry: Registry; storeEveryMs: number; onError: (error: unknown) => void };
@@ -107,7 +106,7 @@ function toRow({ accountId, environment, keyId, keyName, tokenExpiresAtMs }: Cre
     key_name: keyName,
     operation: answered.operation,
     method: answered.method,
-    path: `${maskPath(answered.route, answered.params)}${maskQuery(answered.query)}`.slice(0, MAX_PATH),
+    path: storable(`${maskPath(answered.route, answered.params)}${maskQuery(answered.query)}`.slice(0, MAX_PATH)),
     status: answered.status,
     code: problem?.code ?? null,
     is_replay: answered.isReplay,
@@ -115,12 +114,17 @@ function toRow({ accountId, environment, keyId, keyName, tokenExpiresAtMs }: Cre
     request_bytes: answered.requestBytes,
     response_bytes: answered.responseBytes,
     peer: answered.peer,
-    user_agent: userAgent === undefined ? null : userAgent.replaceAll(/[^ -~]/g, "").slice(0, MAX_USER_AGENT),
+    user_agent: userAgent === undefined ? null : maskUserAgent(userAgent),
     message_id: messageId === undefined ? null : (decodeId("msg", messageId) ?? null),
-    problem: problem === undefined ? null : { detail: problem.detail, errors: problem.errors },
-    body: refused?.body === undefined ? null : (maskBody(refused.body) ?? null),
+    problem: problem === undefined ? null : { detail: storable(problem.detail), errors: problem.errors.map(storableFault) },
+    body: refused?.body === undefined ? null : storable(maskBody(refused.body) ?? "") || null,
   };
 }
+
+/** PostgreSQL stores neither a NUL nor half of a character, and would refuse the rows of all accounts for one of them. */
+const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "");
+const storableFault = (fault: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(fault).map(([name, value]) => [name, storable(value)]));
 
 /** Deletes a batch of rows that are too old or too many, and returns how many. */
 export const deleteLoggedRequests = (db: Database, nowMs: number, most: number): Promise<number> =>

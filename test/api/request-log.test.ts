@@ -108,6 +108,15 @@ describe("an entry of the request log", () => {
   });
 });
 
+test("characters that PostgreSQL does not store keep no other request out of the log", async () => {
+  const hostile = [
+    await godwit.request("GET", "/v1/messages?a%00b=1", { key }),
+    await godwit.request("POST", "/v1/messages", { key, body: { [`${"x".repeat(99)}😀`]: 1, "\u0000": "\u0000" } }),
+  ];
+  const other = await godwit.request("GET", "/v1/usage", { key });
+  for (const reply of [...hostile, other]) assert.equal((await entryOf(reply)).status, reply.status);
+});
+
 describe("the list of requests", () => {
   test("has filters for status, method, operation, code, key and message, which can be combined", async () => {
     const by = await godwit.key({ scopes: ["messages:send", "messages:read", "audit:read"] });
