@@ -58,12 +58,21 @@ export const toBatchRequest = ({ valid }: RowGroup, { defaults }: BulkSettings):
 
 /** The idempotency key of a group: a hash of the send, the position of the rows and the request, in the form of a version-4 UUID. */
 export async function keyOfGroup({ rows, last }: RowGroup, request: BatchRequest, sendId: string): Promise<string> {
-  return uuidOf(await digest(JSON.stringify(["godwit bulk send", sendId, rows[0]?.row, last, request])));
+  return uuidOf(await digest(sorted(["godwit bulk send", sendId, rows[0]?.row, last, request])));
 }
 
-/** The name of a send that was given none: the same file with the same settings is the same send. */
-export const sendIdOf = async (fileHash: string, settings: Omit<BulkSettings, "sendId">): Promise<string> =>
-  hex(await digest(JSON.stringify([fileHash, settings]))).slice(0, 16);
+/** The name of a send that was given none: the same file with the same settings is the same send. The text of a template is only for the preview:
+ *  not every key may read it. */
+export const sendIdOf = async (fileHash: string, { templateBody: _, ...settings }: Omit<BulkSettings, "sendId">): Promise<string> =>
+  hex(await digest(sorted([fileHash, settings]))).slice(0, 16);
+
+/** JSON with the members of objects in the order of their names. */
+const sorted = (value: unknown): string =>
+  JSON.stringify(value, (_, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
 
 const digest = async (text: string): Promise<Uint8Array> =>
   new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));

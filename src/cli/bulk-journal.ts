@@ -10,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -85,6 +86,8 @@ export class Journal {
     if (!existsSync(stateFile(results))) throw new StartupError(`there is no send to resume: ${stateFile(results)} does not exist`);
     const state = readState(results);
     if (state.version !== 1) throw new StartupError(`${stateFile(results)} was written by another version of godwit`);
+    if (!existsSync(results) || statSync(results).size < state.resultBytes)
+      throw new StartupError(`${results} is shorter than ${stateFile(results)} says: restore it, since it has the ids of the messages`);
     const file = openSync(results, "r+");
     ftruncateSync(file, state.resultBytes);
     return new Journal(results, file, state);
@@ -105,7 +108,8 @@ export class Journal {
   /** Records that the rows up to `doneRow` are done. */
   commit(doneRow: number, lines: string, counts: ResultCounts): void {
     const bytes = Buffer.from(lines);
-    writeSync(this.#file, bytes, 0, bytes.length, this.state.resultBytes);
+    // A full disk can take a part.
+    for (let at = 0; at < bytes.length;) at += writeSync(this.#file, bytes, at, bytes.length - at, this.state.resultBytes + at);
     const before = this.state.counts;
     this.state = {
       ...this.state,
@@ -149,4 +153,11 @@ export class Journal {
 }
 
 const stateFile = (results: string): string => `${results}.state`;
-const readState = (results: string): JournalState => JSON.parse(readFileSync(stateFile(results), "utf8")) as JournalState;
+
+function readState(results: string): JournalState {
+  try {
+    return JSON.parse(readFileSync(stateFile(results), "utf8")) as JournalState;
+  } catch (error) {
+    throw new StartupError(`${stateFile(results)} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -96,10 +96,12 @@ async function sendGroup(
     if (isFirstAttempt && !isRepeated && outcome.headers.get("idempotent-replayed") === "true") report.replay(group.valid.length);
     return commit(journal, group, outcome.json as unknown as BatchOutcome);
   }
-  // An attempt of an earlier run may have been executed.
-  if (isFirstAttempt && outcome.kind !== "unknown") journal.withdraw();
+  // An attempt of an earlier run may have been executed, and so may a request whose response is not of the service.
+  if (isFirstAttempt && (outcome.kind === "unreachable" || isRefusal(outcome))) journal.withdraw();
   return explain(outcome);
 }
+
+const isRefusal = (outcome: RequestResult): boolean => outcome.kind === "response" && typeof outcome.json?.["code"] === "string";
 
 const SKIPPED = { code: "outcome_unknown", detail: "the row was being sent when the send stopped; its outcome is not known" };
 

@@ -68,8 +68,8 @@ export async function callRepeatedly(
     const reason = result.kind === "response" ? describeStatus(result) : result.reason;
     const afterMs = retryAfterMs(result) ?? backoffMs(attempts, FIRST_RETRY_MS, MAX_RETRY_MS);
     if (result.kind === "response" && isFinal(result)) {
-      // A refused credential does not learn whether the earlier attempt was executed.
-      const isHidden = mayHaveArrived && [401, 403, 404].includes(result.status);
+      // A refused credential does not learn whether the earlier attempt was executed, and a proxy in between does not know it.
+      const isHidden = mayHaveArrived && ([401, 403, 404].includes(result.status) || !isOfService(result));
       return isHidden ? { kind: "unknown", reason } : result;
     }
     mayHaveArrived ||= mayBeExecuted(result);
@@ -84,6 +84,9 @@ export async function callRepeatedly(
 }
 
 const isFinal = ({ status }: ApiResponse): boolean => status !== 409 && status !== 429 && status < 500;
+
+/** A record, or a problem with a code. Anything else comes from another program. */
+const isOfService = ({ status, json }: ApiResponse): boolean => typeof json?.[status < 300 ? "object" : "code"] === "string";
 
 /** Whether the request may be executed although the response does not confirm it. A 429, and a 503 from the service itself, mean that
  *  nothing was done. Any other 5xx may come from a proxy that lost the response of the service. */

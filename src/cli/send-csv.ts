@@ -84,6 +84,7 @@ async function begin(call: Caller, send: Send, readShared: (input: Input) => Pro
   if (isTrial) return preview.invalid === 0 && samples.every(isFine) ? EXIT.done : EXIT.failed;
   if (preview.valid === 0) throw new StartupError("nothing was sent: no row is valid");
   if (flags["yes"] !== true && !(await confirm(preview.valid, owner.environment, stopping))) return EXIT.failed;
+  if ((await hashOf(path)) !== sha256) throw new StartupError(`nothing was sent: ${path} has changed since the preview`);
   const { account, environment, batchRows } = owner;
   const journal = Journal.create(results, { sha256, rows: preview.rows, settings, batchRows, account, environment });
   return sendRows(call, { flags, path, results, journal, stopping });
@@ -122,6 +123,12 @@ async function scan(path: string, settings: BulkSettings, stopping: AbortSignal)
   progress.end();
   if (stopping.aborted) throw new StartupError("interrupted before anything was sent");
   return { preview, sha256: hash.digest("hex") };
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
+  return hash.digest("hex");
 }
 
 type Owner = { account: string; environment: string; batchRows: number };
