@@ -177,6 +177,17 @@ describe("the groups of a file", () => {
     for (const each of keys) assert.match(each, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     assert.notEqual(await sendIdOf("hash", settings()), await sendIdOf("other", settings()));
   });
+
+  test("have the same key and the same name of the send in any order of the settings, and without the text of the template", async () => {
+    const [group] = groupsOf([row(2)]);
+    assert.ok(group !== undefined);
+    const [one, other] = [
+      settings({ defaults: { channel: "sms", body: "hi" } }),
+      settings({ defaults: { body: "hi", channel: "sms" }, templateBody: "x" }),
+    ];
+    assert.equal(await sendIdOf("hash", one), await sendIdOf("hash", other));
+    assert.equal(await keyOfGroup(group, toBatchRequest(group, one), "a"), await keyOfGroup(group, toBatchRequest(group, other), "a"));
+  });
 });
 
 test("the cost is estimated by the price of a segment in each country", async () => {
