@@ -87,11 +87,12 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Rate limiting and replays",
-        help: "Requests refused with 429, and requests that got a stored response.",
+        help: "Requests refused with 429, requests that got a stored response, and requests that the request log leaves out.",
         unit: "reqps",
         queries: [
           [total("godwit_quota_refusals_total"), "refused with 429"],
           [total("godwit_idempotent_replays_total"), "replayed"],
+          [total("godwit_request_log_omitted_total"), "not in the request log"],
         ],
       },
       {
@@ -121,7 +122,7 @@ export const SECTIONS: readonly Section[] = [
       },
       {
         title: "Failed authentications",
-        help: "Requests without a valid credential, by error code. The request log has their addresses.",
+        help: "Requests without a valid credential, by error code. The log of the service has their addresses.",
         unit: "reqps",
         queries: [[perSecond("godwit_authentication_failures_total", "code"), "{{code}}"]],
       },
