@@ -1,7 +1,6 @@
 /** The handover of webhook deliveries from the statement that commits an event to the webhook worker of the same process. The worker offers the
  *  endpoints for which it has room. The statement stores a lease in the queue rows of these endpoints, and the worker gets the event from memory:
- *  nothing is claimed, and an endpoint is read only
- *  if it has changed. If the process dies before the outcome is stored, the lease ends and any node claims the row. */
+ *  nothing is claimed or read. If the process dies before the outcome is stored, the lease ends and any node claims the row. */
 import { idKey, type DeliveryId, type EndpointId } from "../model/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidToText } from "../lib/uuid.ts";
@@ -17,13 +16,7 @@ export type Offer = { endpoints: readonly EndpointId[]; leasedUntilMs: number; l
 export type CommittedEvent = EventFacts & { trace: Trace | null };
 
 /** A queued delivery that has a lease for this process. */
-export type HandedDelivery = Owner & {
-  id: DeliveryId;
-  endpointId: EndpointId;
-  /** The version of the endpoint that the statement saw. */
-  endpointVersion: string | null;
-  event: CommittedEvent;
-};
+export type HandedDelivery = Owner & { id: DeliveryId; endpointId: EndpointId; event: CommittedEvent };
 
 export type WebhookHandover = {
   /** The endpoints of these owners for which the worker has room; undefined if there are none. */
@@ -53,9 +46,9 @@ export function handOver<Item>(
     events.set(idKey(event.id), event);
   }
   const deliveries: HandedDelivery[] = [];
-  for (const { id, endpointId, accountId, environment, endpointVersion, eventId } of handed) {
+  for (const { id, endpointId, accountId, environment, eventId } of handed) {
     const event = events.get(idKey(eventId));
-    if (event !== undefined) deliveries.push({ id, endpointId, accountId, environment, endpointVersion, event });
+    if (event !== undefined) deliveries.push({ id, endpointId, accountId, environment, event });
   }
   handover.take(offer, deliveries);
 }

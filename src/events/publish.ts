@@ -66,24 +66,17 @@ export type WakeWebhooks = (queued?: readonly QueuedDeliveries[]) => void;
 /** The columns of the deliveries that a statement queued, empty in the rows of its items. */
 export const NO_DELIVERIES = `
        null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at,
-       null::uuid as delivery_id, null::uuid as event_id, null::text as endpoint_version`;
-
-/** The version of an endpoint's row, which every change replaces. */
-export const versionOf = (endpoint: string): string => `${endpoint}.xmin::text`;
+       null::uuid as delivery_id, null::uuid as event_id`;
 
 /** Selects the columns from the relation of the queued deliveries: a row for each endpoint, and a row for each delivery that this process has
  *  leased. */
 export const selectDeliveries = (delivery: string, before: string, offer: string): string => `
-select ${before}, endpoint_id, account_id, environment, min(due_at), null, null, null
+select ${before}, endpoint_id, account_id, environment, min(due_at), null, null
   from ${delivery}
  where due_at is distinct from (select leased_until from ${offer})
  group by endpoint_id, account_id, environment
 union all
-select ${before}, endpoint_id, account_id, environment, due_at, id, event_id,
-       (select ${versionOf("e")}
-          from webhook_endpoints e
-         where e.account_id = ${delivery}.account_id and e.environment = ${delivery}.environment
-           and e.id = ${delivery}.endpoint_id)
+select ${before}, endpoint_id, account_id, environment, due_at, id, event_id
   from ${delivery}
  where due_at = (select leased_until from ${offer})`;
 
@@ -95,11 +88,10 @@ export type OrdinalRow = {
   due_at: Date;
   delivery_id: DeliveryId | null;
   event_id: EventId;
-  endpoint_version: string | null;
 };
 
 /** A delivery that this process has leased. */
-type HandedRow = Owner & { id: DeliveryId; endpointId: EndpointId; endpointVersion: string | null; eventId: EventId };
+type HandedRow = Owner & { id: DeliveryId; endpointId: EndpointId; eventId: EventId };
 
 /** The result of a statement that names its items by their ordinals, counted from one. Rows with a zero are endpoints and deliveries. */
 export type Ordinals = { done: ReadonlySet<number>; deliveries: readonly QueuedDeliveries[]; handed: readonly HandedRow[] };
@@ -111,8 +103,7 @@ export function readOrdinals(rows: readonly OrdinalRow[]): Ordinals {
   for (const row of rows) {
     const { endpoint_id: endpointId, account_id: accountId, environment, delivery_id: id } = row;
     if (row.ordinal > 0) done.add(row.ordinal - 1);
-    else if (id !== null)
-      handed.push({ id, endpointId, accountId, environment, endpointVersion: row.endpoint_version, eventId: row.event_id });
+    else if (id !== null) handed.push({ id, endpointId, accountId, environment, eventId: row.event_id });
     else deliveries.push({ endpointId, accountId, environment, dueAtMs: row.due_at.getTime() });
   }
   return { done, deliveries, handed };

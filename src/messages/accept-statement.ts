@@ -229,7 +229,7 @@ with offer as materialized (${selectOffer(leasedUntil, endpoints)}
 select ordinal::integer, null::integer as refusal,${NO_DELIVERIES}
   from accepted
 union all
-select ordinal::integer, refusal, null, null, null, null, null, null, null
+select ordinal::integer, refusal, null, null, null, null, null, null
   from request
  where refusal is not null
 union all${selectDeliveries("delivery", "0, null", "offer")}`;

@@ -8,7 +8,7 @@ import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { queuedEndpoint, readEndpointsOf, type ClaimedRow, type ReadEndpoint } from "./queue.ts";
+import { queuedEndpoint, readEndpointsOf, type ClaimedRow } from "./queue.ts";
 
 // Deliveries of several commits share one read of their endpoints.
 const READ_DELAY_MS = 5;
@@ -16,11 +16,6 @@ const READ_DELAY_MS = 5;
 const MAX_OFFERED = 250;
 // Beyond this number the owners that were known first are forgotten, and learned again with the next claim.
 const MAX_OWNERS = 5_000;
-// A statement that took longer may have waited for a lock, and endpoints may have changed since it saw them. They are read again then. The time of
-// a call that is under way is longer.
-const RECENT_MS = 25;
-// Endpoints that were read last, to be used while they do not change.
-const MAX_READ = 2_000;
 
 export type EndpointHandoverParts = {
   db: Database;
@@ -39,7 +34,6 @@ export class EndpointHandover implements WebhookHandover {
   readonly #parts: EndpointHandoverParts;
   /** Endpoints that were read, by owner. Deleted ones stay until newer ones replace them. */
   readonly #known = new BoundedMap<string, BoundedMap<string, EndpointId>>(MAX_OWNERS);
-  readonly #read = new BoundedMap<string, ReadEndpoint>(MAX_READ);
   readonly #handed: Handed[] = [];
   #reading: Promise<void> | undefined;
   readonly #stopping = new AbortController();
@@ -48,11 +42,9 @@ export class EndpointHandover implements WebhookHandover {
     this.#parts = parts;
   }
 
-  /** Takes note of endpoints that were read. Those that are enabled may be offered from now on. */
-  learn(endpoints: Iterable<ReadEndpoint>): void {
-    for (const endpoint of endpoints) {
-      const { accountId, environment, id, status } = endpoint;
-      this.#read.renew(idKey(id), endpoint);
+  /** Endpoints were read. Those that are enabled may be offered from now on. */
+  learn(endpoints: Iterable<Endpoint>): void {
+    for (const { accountId, environment, id, status } of endpoints) {
       const owner = ownerKey({ accountId, environment });
       const known = this.#known.get(owner) ?? new BoundedMap<string, EndpointId>(MAX_OFFERED);
       if (status === "enabled") known.set(idKey(id), id);
@@ -79,20 +71,8 @@ export class EndpointHandover implements WebhookHandover {
 
   take({ leasedUntilMs, leaseEndsAtMs }: Offer, deliveries: readonly HandedDelivery[]): void {
     const leasedUntil = new Date(leasedUntilMs);
-    const isRecent = performance.now() - (leaseEndsAtMs - this.#parts.leaseMs) < RECENT_MS && !this.#stopping.signal.aborted;
-    const unchanged: ClaimedRow[] = [];
-    const others: ClaimedRow[] = [];
-    for (const each of deliveries) (isRecent && this.#isUnchanged(each) ? unchanged : others).push(rowOf(each, leasedUntil));
-    if (unchanged.length > 0) this.#parts.take(unchanged, this.#read, leaseEndsAtMs);
-    if (others.length === 0) return;
-    this.#handed.push({ rows: others, leaseEndsAtMs });
+    this.#handed.push({ rows: deliveries.map((each) => rowOf(each, leasedUntil)), leaseEndsAtMs });
     this.#reading ??= this.#readAll();
-  }
-
-  /** Whether the statement that committed the event saw the endpoint as it was read last. The previous secret of an endpoint ends by itself. */
-  #isUnchanged({ endpointId, endpointVersion }: HandedDelivery): boolean {
-    const known = this.#read.get(idKey(endpointId));
-    return known !== undefined && known.version === endpointVersion && known.previousSecret === null;
   }
 
   /** Takes no more, and returns what has not been taken to the queue. */
@@ -101,24 +81,24 @@ export class EndpointHandover implements WebhookHandover {
     await this.#reading;
   }
 
-  /** Reads endpoints that are not known or have changed, after the commit. All deliveries that arrive during one read share the next one. */
+  /** Reads the endpoints after the commit: one that was disabled before is not called any more. All deliveries that arrive during one read
+   *  share the next one. */
   async #readAll(): Promise<void> {
     while (this.#handed.length > 0) {
       await pause(READ_DELAY_MS, this.#stopping.signal);
       const handed = this.#handed.splice(0);
       const rows = handed.flatMap((each) => each.rows);
       if (this.#stopping.signal.aborted) await this.#parts.giveBack(rows);
-      else await this.#readFor(handed, rows);
+      else await this.#read(handed, rows);
     }
     this.#reading = undefined;
   }
 
-  async #readFor(handed: readonly Handed[], rows: readonly ClaimedRow[]): Promise<void> {
+  async #read(handed: readonly Handed[], rows: readonly ClaimedRow[]): Promise<void> {
     const { db, take, giveBack, onError } = this.#parts;
     try {
       const named = new Map(rows.map((row) => [idKey(row.endpoint_id), queuedEndpoint(row.account_id, row.environment, row.endpoint_id)]));
       const endpoints = await readEndpointsOf(db, [...named.values()]);
-      this.learn(endpoints.values());
       for (const each of handed) take(each.rows, endpoints, each.leaseEndsAtMs);
     } catch (error) {
       onError(error);

@@ -1,6 +1,5 @@
 /** All SQL that claims webhook deliveries: the endpoints that have rows in the queue, and a share of the rows for each. */
 import type { EventFacts } from "../events/event.ts";
-import { versionOf } from "../events/publish.ts";
 import { FALLBACK_ID } from "../events/queries.ts";
 import { idKey, type AccountId, type DeliveryId, type EndpointId, type EventId } from "../model/id.ts";
 import type { Trace } from "../lib/trace.ts";
@@ -55,22 +54,19 @@ const endpointsOf = batchStatement<QueuedEndpoint>(
     column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
   ],
   (items) => `
-select ${ENDPOINT_COLUMNS}, e.version
+select ${ENDPOINT_COLUMNS}
   from ${items}
- cross join lateral (select known.*, ${versionOf("known")} as version
+ cross join lateral (select *
                        from webhook_endpoints known
                       where known.account_id = item.account_id and known.environment = item.environment
                         and known.id = item.endpoint_id
                       limit 1) e`,
 );
 
-/** An endpoint as it was read, with the version of its row. */
-export type ReadEndpoint = Endpoint & { version: string };
-
 /** Reads the endpoints whose deliveries are to be claimed, without those that were deleted. */
-export async function readEndpointsOf(db: Queryable, queued: readonly QueuedEndpoint[]): Promise<Map<string, ReadEndpoint>> {
-  const rows = await db.rows<StoredRow & { version: string }>(endpointsOf(queued));
-  return new Map(rows.map((row) => [idKey(row["id"] as EndpointId), { ...toEndpoint(row), version: row.version }]));
+export async function readEndpointsOf(db: Queryable, queued: readonly QueuedEndpoint[]): Promise<Map<string, Endpoint>> {
+  const endpoints = (await db.rows<StoredRow>(endpointsOf(queued))).map(toEndpoint);
+  return new Map(endpoints.map((endpoint) => [idKey(endpoint.id), endpoint]));
 }
 
 /** Reads the whole queue for the endpoints that have deliveries in it. The deliveries of deleted and disabled endpoints count as due.

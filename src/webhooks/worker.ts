@@ -103,6 +103,7 @@ export class WebhookWorker {
       hasRoom: (name) => this.#mayHandOver(name),
       take: (rows, endpoints, leaseEndsAtMs) => {
         for (const row of rows) this.#take(row, endpoints.get(idKey(row.endpoint_id)), leaseEndsAtMs);
+        this.#handover.learn(endpoints.values());
         this.#beginCalls();
       },
       giveBack: (rows) => this.#release(rows),

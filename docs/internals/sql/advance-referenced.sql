@@ -103,18 +103,14 @@ with offer as materialized (
 )
 select ordinal::integer,
        null::uuid as endpoint_id, null::uuid as account_id, null::text as environment, null::timestamptz as due_at,
-       null::uuid as delivery_id, null::uuid as event_id, null::text as endpoint_version
+       null::uuid as delivery_id, null::uuid as event_id
   from changed
 union all
-select 0, endpoint_id, account_id, environment, min(due_at), null, null, null
+select 0, endpoint_id, account_id, environment, min(due_at), null, null
   from delivery
  where due_at is distinct from (select leased_until from offer)
  group by endpoint_id, account_id, environment
 union all
-select 0, endpoint_id, account_id, environment, due_at, id, event_id,
-       (select e.xmin::text
-          from webhook_endpoints e
-         where e.account_id = delivery.account_id and e.environment = delivery.environment
-           and e.id = delivery.endpoint_id)
+select 0, endpoint_id, account_id, environment, due_at, id, event_id
   from delivery
  where due_at = (select leased_until from offer)
