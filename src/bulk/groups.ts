@@ -63,8 +63,10 @@ export async function keyOfGroup({ rows, last }: RowGroup, request: BatchRequest
 
 /** The name of a send that was given none: the same file with the same settings is the same send. The text of a template is only for the preview:
  *  not every key may read it. */
-export const sendIdOf = async (fileHash: string, { templateBody: _, ...settings }: Omit<BulkSettings, "sendId">): Promise<string> =>
-  hex(await digest(sorted([fileHash, settings]))).slice(0, 16);
+export async function sendIdOf(fileHash: string, settings: Omit<BulkSettings, "sendId">): Promise<string> {
+  const named = { ...settings, templateBody: undefined };
+  return hex(await digest(sorted([fileHash, named]))).slice(0, 16);
+}
 
 /** JSON with the members of objects in the order of their names. */
 const sorted = (value: unknown): string =>
