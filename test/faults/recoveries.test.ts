@@ -83,7 +83,9 @@ describe("nothing is sent twice with nodes left running", () => {
       await servers.standby.end("SIGKILL");
       steps.begin("the standby stopped");
       await servers.releaseStandby();
+      const kept = smsc.submits.length;
       await sleep(lostMs);
+      await until("a commit that will be lost", () => smsc.submits.length > kept + 1);
       await servers.primary.end("SIGKILL");
       steps.begin("the primary ended");
       await servers.standby.start();
