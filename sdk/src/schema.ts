@@ -4165,7 +4165,7 @@ export interface components {
                 }[];
             } | null;
             /**
-             * @description The body of a refused request, with masked values and shortened. Null if the request was not refused, or had no JSON.
+             * @description The body of a refused request, with masked values and shortened. Null if the request was not refused, or had no JSON or more than 16 kB.
              * @example {"recipient":"[12 characters]","channel":"sms","body":"[20 characters]"}
              */
             body: string | null;

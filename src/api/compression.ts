@@ -10,6 +10,7 @@ const MAX_AT_ONCE = 2;
 // A page of JSON has nearly the same size at higher levels.
 const LEVEL = 4;
 
+const zip = promisify(gzip);
 let running = 0;
 
 export const acceptsGzip = (acceptEncoding = ""): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding);
@@ -21,7 +22,7 @@ export async function compress(exchange: Exchange, body: string): Promise<string
   if (!isWorthIt || running >= MAX_AT_ONCE) return body;
   running += 1;
   try {
-    const zipped = await promisify(gzip)(body, { level: LEVEL });
+    const zipped = await zip(body, { level: LEVEL });
     exchange.header("content-encoding", "gzip");
     return zipped;
   } finally {

@@ -88,7 +88,7 @@ export const RequestRecord = Type.Object(
       Type.String({
         examples: ['{"recipient":"[12 characters]","channel":"sms","body":"[20 characters]"}'],
         description:
-          "The body of a refused request, with masked values and shortened. Null if the request was not refused, or had no JSON.",
+          "The body of a refused request, with masked values and shortened. Null if the request was not refused, or had no JSON or more than 16 kB.",
       }),
     ),
   },

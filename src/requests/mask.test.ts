@@ -80,8 +80,9 @@ describe("a masked body", () => {
     assert.ok(long !== undefined && long.length <= 2_001 && long.endsWith("…"));
   });
 
-  test("is absent for an empty body and for one that is not JSON", () => {
+  test("is absent for an empty body, a long one, and one that is not JSON", () => {
     assert.equal(maskBody(Buffer.alloc(0)), undefined);
+    assert.equal(maskBody(Buffer.from(JSON.stringify("x".repeat(16_384)))), undefined);
     assert.equal(maskBody(Buffer.from("recipient=+14155550123")), undefined);
   });
 });

@@ -2,6 +2,8 @@
 
 // Enough to see what is wrong with the form of a request.
 const MAX_NODES = 200;
+// A batch has up to two megabytes, and reading it again would stop the event loop for milliseconds.
+const MAX_BODY_BYTES = 16_384;
 const MAX_DEPTH = 6;
 const MAX_TEXT = 2_000;
 const MAX_QUERY = 500;
@@ -57,9 +59,9 @@ export const maskUserAgent = (text: string): string | null =>
     .slice(0, MAX_PRODUCTS)
     .join(" ") || null;
 
-/** A body as JSON whose values are replaced by their kinds and lengths. Undefined for a body that is empty or not JSON. */
+/** A body as JSON whose values are replaced by their kinds and lengths. Undefined for a body that is empty, long or not JSON. */
 export function maskBody(body: Buffer): string | undefined {
-  if (body.length === 0) return undefined;
+  if (body.length === 0 || body.length > MAX_BODY_BYTES) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(body.toString("utf8"));
