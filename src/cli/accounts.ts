@@ -18,7 +18,7 @@ const record = ({ id, name, created_at, max_key_life_seconds }: AccountRow) => (
 export const accounts: Command = {
   name: "accounts",
   about: [
-    "An account is a customer of the installation. It has a test and a live environment, and no access to the data of other accounts. The first start creates the account default.",
+    "An account is a customer of the installation, without access to the data of other accounts. The first start creates the account default.",
     "Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],
   usage: ["accounts list [--json]", "accounts create NAME [--json]", "accounts set-key-life NAME --max 90d|none [--json]"],

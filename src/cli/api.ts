@@ -14,8 +14,8 @@ const MAX_BODY_BYTES = 4 * 1_048_576;
 export const api: Command = {
   name: "api",
   about: [
-    "Sends a request to the HTTP API of a running service and prints the response. The API reference (GET /docs) lists the paths and their scopes. A POST, PATCH or DELETE has a new idempotency key, and a request that is not answered is repeated with the same key, so that it is executed once.",
-    "The response is printed with indentation, with --json on one line. With --all a list is read to its end, and each record is printed on a line of its own.",
+    "Sends a request to the HTTP API of a running service and prints the response. The API reference (GET /docs) lists the paths and their scopes. A POST, PATCH or DELETE has a new idempotency key, and is repeated with it after a lost response.",
+    "The response is printed with indentation, with --json on one line. With --all a list is read to its end, one record on each line.",
   ],
   usage: ["api METHOD PATH [--data JSON] [--json]", "api GET PATH --all"],
   flags: {

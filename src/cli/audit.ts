@@ -21,9 +21,9 @@ const DAY_MS = 86_400_000;
 export const audit: Command = {
   name: "audit",
   about: [
-    "The audit log has every change of keys, endpoints, templates, suppressions, consent settings, links, senders, routes, accounts and tiers, and every export and erasure of a recipient: the actor, the address, and the change itself. Each entry is written in the transaction of its change.",
-    "verify recomputes the hash chain of each account, or of one, and says what that proves. It needs the secret key of the service: without it, only the order of the entries is verified. Keep the heads that it prints in another place: with --head it then also notices entries that were removed from the end. Changes of the whole installation have their own log: --account installation.",
-    "export prints the entries of one account with their links of the chain, the oldest first, as one JSON object on each line. With --follow it goes on with new entries, and waits for the database while that is away, until it is interrupted. Store the lines on another machine, and continue with --after and the last sequence there.",
+    "The audit log has every change and every export and erasure of a recipient: the actor, the address, and the change itself.",
+    "verify recomputes the hash chain of each account, or of one, and prints what that proves. Without the secret key of the service, only the order of the entries is verified. Keep the heads that it prints in another place: with --head it also finds entries that were removed from the end. Changes of the whole installation have their own log: --account installation.",
+    "export prints the entries of one account with their hashes, the oldest first, as one JSON object on each line. With --follow it goes on with new entries until it is interrupted, also after the database was away. Continue a copy with --after and its last sequence.",
   ],
   usage: [
     "audit list [--account NAME|ID] [--actor ID] [--action ACTION] [--target ID] [--limit NUMBER] [--json]",

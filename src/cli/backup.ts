@@ -24,9 +24,9 @@ import { withUnmigratedDatabase } from "./with-database.ts";
 export const backup: Command = {
   name: "backup",
   about: [
-    "create writes a backup of the embedded database to a new folder, while the service runs or is stopped. A backup does not contain the secret key (data/secret.key): keep a copy of it elsewhere. For a database of DATABASE_URL use the tools of PostgreSQL.",
-    "verify compares every file with the manifest of the backup. With --recover it also restores the backup beside it, starts it, reads every row, and verifies the audit log, which needs as much disk space again. The keyed hashes of the audit log are verified if the secret key of the service is known. For the folder of GODWIT_ARCHIVE it verifies the newest base backup and all WAL after it.",
-    "restore writes a backup into a data directory that has no database. With --to, DIR is the folder of GODWIT_ARCHIVE: the database is restored as it was at that time, or at the end of the archive. Put the secret key beside it. The next start accepts messages and submits none: messages that waited at the time of the backup may have been submitted after it. Decide about them with godwit resume.",
+    "create writes a backup of the embedded database to a new folder, while the service runs or is stopped, without the secret key (data/secret.key): keep a copy of it elsewhere. For a database of DATABASE_URL use the tools of PostgreSQL.",
+    "verify compares every file with the manifest of the backup; of GODWIT_ARCHIVE, the newest base backup and all WAL after it. With --recover it also restores the backup beside it, which needs as much disk space again, starts it, reads every row, and verifies the audit log, whose keyed hashes need the secret key.",
+    "restore writes a backup into a data directory that has no database. With --to, DIR is the folder of GODWIT_ARCHIVE. Put the secret key beside it. The next start accepts messages and submits none: messages that waited at the time of the backup may have been submitted after it. Decide about them with godwit resume.",
     "Run it as root, or as the user that owns the database. For an archive, root continues as the owner of its folder, which must be able to write to the data directory.",
   ],
   usage: ["backup create DIR [--json]", "backup verify DIR [--recover] [--json]", "backup restore DIR [--to TIME] [--json]"],

@@ -19,7 +19,7 @@ export const carriers: Command = {
   name: "carriers",
   about: [
     "Lists the included definitions of HTTP carriers, and tries a definition. CARRIER is the name of an included one, or the path of your own file.",
-    "test runs the examples of the definition: for each response of the carrier it prints the request that would be sent, the values that the paths find, and the outcome; for each callback the receipts and messages. It opens no connection, and secrets are hidden. The examples of acme.toml are in acme.examples.toml beside it, unless --examples names another file.",
+    "test runs the examples of the definition, without a connection: for each response of the carrier it prints the request that would be sent, the values that the paths find, and the outcome; for each callback the receipts and messages. The examples of acme.toml are in acme.examples.toml beside it, unless --examples names another file.",
     "test --live sends one real message through the definition, with the secrets of the environment variables that the definition names.",
   ],
   usage: ["carriers list [--json]", "carriers test CARRIER [flags] [--json]"],

@@ -12,8 +12,8 @@ import { paint } from "./output.ts";
 export const doctor: Command = {
   name: "doctor",
   about: [
-    "Checks everything that the service depends on, and prints one line for each check with the next step if there is a problem: the configuration, Node, the disk, the certificate, the database with its schema, durability, connections, clock and partitions, the secret key, the queue, inbound messages without an owner, unmatched receipts, every link, webhook endpoints, and whether the service responds, with this version and these links.",
-    "It works beside a running service and on a stopped one, and changes nothing: no migration, no write, no bind to a carrier, no request to an endpoint. It connects to the hosts of links and endpoints, and closes the connection. Use the settings of the service.",
+    "Checks everything that the service depends on, such as the configuration, the disk, the database, the queue, every link and webhook endpoints, and prints one line for each check, with the next step if there is a problem.",
+    "It works beside a running service and on a stopped one, and changes nothing: it only connects to the hosts of links and endpoints. Use the settings of the service.",
   ],
   usage: ["doctor [settings] [--load] [--json]"],
   flags: { load: { isSwitch: true, help: "also find the resource that limits the service now; takes some seconds" } },

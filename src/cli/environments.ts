@@ -18,7 +18,7 @@ function toRow(row: ReturnType<typeof record>): object {
 export const environments: Command = {
   name: "environments",
   about: [
-    "Every account has two environments, test and live. The tier of an environment is its quota: the requests per second, and the size of a burst. All its credentials and all nodes share the quota.",
+    "Every account has two environments, test and live. The tier of an environment is its quota: the requests per second, and the size of a burst.",
     "A change takes effect within about a second. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],
   usage: [

@@ -15,8 +15,8 @@ const MAX_LIMIT = 100;
 export const find: Command = {
   name: "find",
   about: [
-    "Finds the messages of all accounts by a message id (msg_…), by the id of the request that sent them (req_…), by a complete number in E.164 form (+…), or by the id that a carrier has given them, and prints them, the newest first. A number is found as the recipient and as the sender of inbound messages. A carrier's id is found for as long as its receipts are matched: for GODWIT_RECEIPT_WAIT, and seven days more without a receipt.",
-    "Each search is recorded in the audit log of the installation, and in that of each account whose messages it prints, with their ids and never with the number. Numbers are masked without --numbers. Texts are never printed.",
+    "Finds the messages of all accounts by a message id (msg_…), by the id of the request that sent them (req_…), by a complete number (+…), or by the carrier's id. A number is found as the recipient and as the sender of inbound messages. A carrier's id is found for GODWIT_RECEIPT_WAIT, and seven days more without a receipt.",
+    "Each search is recorded in the audit log of the installation, and in that of each account whose messages it prints, with their ids. Numbers are masked without --numbers. Texts are never printed.",
     "Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],
   usage: ["find ID|NUMBER [--limit NUMBER] [--before ID] [--numbers] [--json]"],

@@ -19,8 +19,8 @@ const MAX_LISTED = 1_000;
 export const inbound: Command = {
   name: "inbound",
   about: [
-    "An inbound message belongs to the account that has the number, or that has sent a message to the person. A message without an account is kept for 30 days and listed here; an opt-out word in it has already taken effect. Notifications of carriers about numbers without a link are listed as well.",
-    "assign gives a message to an account, which receives it with its event as if it had just arrived. Use the same --config and GODWIT_SECRET_KEY as the service. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
+    "An inbound message without an account is kept for 30 days and listed here; an opt-out word in it has already taken effect. Notifications of carriers about numbers without a link are listed as well.",
+    "assign gives a message to an account, which receives it as a new one. Use the same --config and GODWIT_SECRET_KEY as the service. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],
   usage: ["inbound list [--json]", "inbound assign ID --account NAME|ID [--environment test|live] [--json]"],
   flags: {
@@ -74,5 +74,9 @@ async function assignIn({ db, clock, config }: OpenedDatabase, id: KeptInboundId
   const linkDirectory = new LinkDirectory(simulatorLink(config.simulatorSpeed), config.plan, accounts);
   const consentDefaults = new ConsentDefaults();
   consentDefaults.replace(config.consent, accounts);
-  return assignKept({ db, clock, linkDirectory, consentDefaults }, id, { owner: { accountId, environment }, origin: cliOrigin() });
+  const mediaRetentionMs = config.mediaRetentionDays * 86_400_000;
+  return assignKept({ db, clock, linkDirectory, consentDefaults, mediaRetentionMs }, id, {
+    owner: { accountId, environment },
+    origin: cliOrigin(),
+  });
 }

@@ -12,7 +12,7 @@ const DEFAULT_FILE = "godwit.toml";
 export const init: Command = {
   name: "init",
   about: [
-    "Writes a configuration file with every setting and its explanation. Settings have their defaults until you change them. With --carrier the file has a link, a sender and a route for that carrier: replace the placeholders, and set the environment variables that the file names.",
+    "Writes a configuration file with every setting, its default and its explanation. With --carrier the file has a link, a sender and a route for that carrier: replace the placeholders, and set the environment variables that the file names.",
     "It never overwrites a file. With --append it adds the sections of the carriers to the end of an existing file.",
   ],
   usage: ["init [FILE] [--carrier NAME] [--append] [--stdout]"],

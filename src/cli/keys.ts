@@ -20,7 +20,7 @@ const PRESETS = Object.entries(SCOPE_PRESETS);
 export const keys: Command = {
   name: "keys",
   about: [
-    "An API key belongs to one environment of one account, and its scopes are its permissions. The key is shown only once, when it is created: the database has only its hash.",
+    "An API key belongs to one environment of one account, and its scopes are its permissions. The key is shown only when it is created.",
     `--scopes takes scopes, presets, or both. The presets are ${PRESETS.map(([name, { help }]) => `${name} (${help})`).join(", ")}.`,
     "A rotated key works until its overlap ends. A revoked key is refused within about a second on every node. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],

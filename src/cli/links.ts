@@ -20,7 +20,7 @@ import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 export const links: Command = {
   name: "links",
   about: [
-    "A link is one connection to a carrier, from the configuration file or created by an account. The nodes that have it open report its state every few seconds: connected, connecting, throttled or paused. A link is down when no node has it open.",
+    "A link is one connection to a carrier, from the configuration file or created by an account. It is connected, connecting, throttled, paused, or down when no node has it open.",
     "add creates a link of an account, in live. Settings have the names of the configuration file; the values of secrets are read from environment variables. Use the same --config and GODWIT_SECRET_KEY as the service. Changes take effect on all nodes within seconds.",
     "A paused link submits nothing and still receives. Links of the configuration file can be paused, too.",
   ],

@@ -13,8 +13,8 @@ const FORWARD_TIMEOUT_MS = 15_000;
 export const listen: Command = {
   name: "listen",
   about: [
-    "Follows the event stream of a running service, with a key that has the scope events:read, and prints one line for each event: its time, its type, its subject, and the error if there is one. With --json each line is the event as in the API. When the connection is lost, it connects again and continues after the last event: no event is missing and none is printed twice.",
-    "With --forward-to each event is also posted to a URL in the form of a webhook, for a receiver on this machine that the service cannot call. Each event is posted once and in order, and the response is printed. Requests are signed with a secret that is derived from the API key and printed at the start: it stays the same as long as you use the same key. Ctrl-C stops the command.",
+    "Follows the event stream of a running service, with a key that has the scope events:read, and prints one line for each event, with --json the event as in the API. When the connection is lost, it connects again and continues after the last event.",
+    "With --forward-to each event is also posted once to a URL, in order and in the form of a webhook, for a receiver on this machine that the service cannot call, and the response is printed. The secret of the signatures is derived from the API key and printed at the start.",
   ],
   usage: ["listen [flags]"],
   flags: {

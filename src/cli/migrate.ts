@@ -12,7 +12,7 @@ import { withUnmigratedDatabase } from "./with-database.ts";
 export const migrate: Command = {
   name: "migrate",
   about: [
-    "Applies the pending migrations in order, each once, in one process at a time. `godwit serve` does the same when it starts. Nodes keep running: a migration waits at most half a second for a lock, and then lets other transactions proceed before its next attempt.",
+    "Applies the pending migrations in order, as `godwit serve` does when it starts. Nodes keep running: a migration waits at most half a second for a lock, and then lets other transactions proceed before its next attempt.",
     "--plan changes nothing. It prints the pending migrations, their steps, the tables that they lock, and the size of these tables.",
     "--grant-to lets a database role that owns nothing run nodes: it may read and write rows, and create and drop the weekly partitions. The rights include what later migrations create. The owner of the schema runs this command.",
     "A migration that does not work beside nodes of earlier releases is refused while such a node is connected. Migrations go forward only. A database of a newer godwit is refused, unless its migrations permit this version.",

@@ -23,8 +23,8 @@ const PARAMETERS = {
 export const requests: Command = {
   name: "requests",
   about: [
-    "Prints the API requests of the last seven days in the environment of the key, the newest first, with a key that has the scope audit:read. A request appears about a second after its response, and a busy environment has a sample of its requests in the log. Recipients, texts and other values are masked.",
-    "With the id of a request, from the header X-Request-Id or from a problem, it prints that request with its faults.",
+    "Prints the API requests of the last seven days in the environment of the key, the newest first, with a key that has the scope audit:read. A request appears about a second after its response; of a busy environment, the log has a sample. Recipients, texts and other values are masked.",
+    "With the id of a request it prints that request with its faults.",
   ],
   usage: ["requests [--status STATUS] [flags] [--json]", "requests ID [--json]"],
   flags: {

@@ -33,8 +33,8 @@ export const hold: Command = {
 export const resume: Command = {
   name: "resume",
   about: [
-    "Ends a hold. Messages that were queued or sending when the hold began may have been submitted after the backup: the restored database does not have that information. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
-    "--report decides nothing. It lists the messages that were sent after the backup, as far as the receipts of carriers tell: receipts since the hold that match no message which was submitted from this database. waits_here marks a message that waits in the queue, and would arrive twice.",
+    "Ends a hold. Messages that were queued or sending when the hold began may have been submitted after the backup. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
+    "--report decides nothing. It lists the receipts since the hold that match no message which was submitted from this database: messages that were sent after the backup. waits_here marks a message that waits in the queue, and would arrive twice.",
     "At a terminal the command asks for the decision, unless a flag gives it. Messages that were accepted during the hold are sent in any case, and scheduled ones at their time.",
   ],
   usage: ["resume [--send | --end | --report] [--json]"],

@@ -30,9 +30,9 @@ const MAX_LIMIT_SECONDS = 86_400;
 export const send: Command = {
   name: "send",
   about: [
-    "Sends one message through the HTTP API of a running service, with a key that has the scope messages:send. It generates an idempotency key, and repeats the request with the same key when the service is busy or cannot be reached, so that the message is sent once.",
+    "Sends one message through the HTTP API of a running service, with a key that has the scope messages:send. It repeats the request with the same idempotency key when the service is busy or cannot be reached, so that the message is sent once.",
     "With --wait it follows the message to its final status and prints each change. The key also needs the scope events:read, or messages:read, with which quick changes may be left out.",
-    "With --csv it sends a message to each row of a file, after a preview that checks every row. A result file has the outcome of each row. Ctrl-C pauses, and --resume continues after a pause or a crash: each row is sent once. See docs/bulk-send.md.",
+    "With --csv it sends a message to each row of a file, once, after a preview. A result file has the outcome of each row. Ctrl-C pauses, and --resume continues after a pause or a crash. See docs/bulk-send.md.",
   ],
   usage: [
     "send --to NUMBER --body TEXT [flags]",

@@ -14,8 +14,8 @@ import { withDatabase } from "./with-database.ts";
 export const signingKeys: Command = {
   name: "signing-keys",
   about: [
-    "Access tokens are signed with a key that all nodes share. It is replaced automatically after ninety days. A new key is published 15 minutes before it is used, and an old one is valid until the last token that it signed has expired.",
-    "With --revoke every token that was created so far is refused within about a second. Clients create new ones with their API keys.",
+    "Access tokens are signed with a key that is replaced automatically after ninety days. A new key is published 15 minutes before it is used, and an old one is valid until its last token has expired.",
+    "With --revoke all earlier tokens are refused within about a second.",
   ],
   usage: ["signing-keys list [--json]", "signing-keys rotate [--revoke] [--json]"],
   flags: {

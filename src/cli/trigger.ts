@@ -49,7 +49,7 @@ const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1
 export const trigger: Command = {
   name: "trigger",
   about: [
-    "Causes an event in the test environment, to try an integration: it sends a message to the test number that leads to the event, waits for the event, and prints it. Webhook endpoints and godwit listen receive all events on the way, as for any other message. No message reaches a phone.",
+    "Causes an event in the test environment: it sends a message to the test number that leads to the event, waits for the event, and prints it. Webhook endpoints and godwit listen receive all events on the way. No message reaches a phone.",
     "Needs a test key with the scopes messages:send and events:read; the events of recipients also need suppressions:read and suppressions:write.",
     `The events that it can cause: ${Object.keys(CAUSES).join(", ")}. Without an event it lists them.`,
   ],

@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<LoggedRequest>[] = [
   { name: "Status", cell: ({ status }) => <ResponseStatus of={status} /> },
   { name: "Error", cell: ({ code }) => (code === null ? <span class="quiet">–</span> : <ErrorCode code={code} />) },
   { name: "Key", cell: ({ key }) => <ResourceLink type="key" id={key.id} name={key.name ?? undefined} /> },
-  { name: "Took", cell: ({ duration_ms: ms }) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms` },
+  { name: "Took", cell: ({ duration_ms: ms }) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`, isShort: true },
 ];
 
 export function RequestsPage(): JSX.Element {

@@ -9,7 +9,7 @@ export function LiveKey(): JSX.Element {
     <div class="stack">
       <p>Create a key on the machine of the service:</p>
       <Command label="Create a live key" args={`keys create --environment live --name console --account ${accountId} --scopes all`} />
-      <p>Then sign out, and sign in with the new key.</p>
+      <p>Then press “Add a key” in the menu, and enter the new key.</p>
     </div>
   );
 }

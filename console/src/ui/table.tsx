@@ -5,6 +5,8 @@ export type Column<Row> = {
   name: string;
   cell: (row: Row) => ComponentChildren;
   isNumber?: boolean;
+  /** For one or two words, which stay in one line. */
+  isShort?: boolean;
   /** For buttons: the column has no visible heading. */
   isAction?: boolean;
 };
@@ -17,6 +19,9 @@ type TableProps<Row> = {
   /** For few and short columns, which fit on every screen. */
   isNarrow?: boolean;
 };
+
+const classOf = ({ isNumber, isAction, isShort }: Pick<Column<never>, "isNumber" | "isAction" | "isShort">): string | undefined =>
+  isNumber ? "number" : isAction ? "action" : isShort ? "short" : undefined;
 
 export const Table = <Row,>({ label, columns, rows, keyOf, isNarrow = false }: TableProps<Row>): JSX.Element => (
   <div class="table-frame">
@@ -33,9 +38,9 @@ export const Table = <Row,>({ label, columns, rows, keyOf, isNarrow = false }: T
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)}>
-            {columns.map(({ name, cell, isNumber, isAction }) => (
-              <td key={name} data-name={isAction ? undefined : name} class={isNumber ? "number" : isAction ? "action" : undefined}>
-                <div>{cell(row)}</div>
+            {columns.map((column) => (
+              <td key={column.name} data-name={column.isAction ? undefined : column.name} class={classOf(column)}>
+                <div>{column.cell(row)}</div>
               </td>
             ))}
           </tr>
