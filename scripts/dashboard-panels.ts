@@ -96,6 +96,24 @@ export const SECTIONS: readonly Section[] = [
         ],
       },
       {
+        title: "Files",
+        help: "Files that were stored, by their source, and files behind URLs that could not be fetched.",
+        unit: "ops",
+        queries: [
+          [perSecond("godwit_media_stored_total", "source"), "{{source}}"],
+          [total("godwit_media_fetches_total", 'outcome="failed"'), "not fetched"],
+        ],
+      },
+      {
+        title: "Bytes of files",
+        help: "Bytes of the stored files of all accounts, and the growth of their number per second.",
+        unit: "bytes",
+        queries: [
+          [shared("godwit_media_bytes"), "stored"],
+          [total("godwit_media_stored_bytes_total"), "per second"],
+        ],
+      },
+      {
         title: "Rejected by a budget",
         help: "Connections and requests that exceeded a budget for connections or bodies, per second, by budget.",
         unit: "ops",

@@ -36,7 +36,12 @@ async function deliver(submit: Submit, session: SmscSession): Promise<void> {
 }
 
 const webhooks: Json[] = [];
+const CARD = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Acme Support\r\nTEL:+14155550100\r\nEND:VCARD\r\n";
 const receiver = createServer((request, response) => {
+  if (request.method === "GET") {
+    response.end(CARD);
+    return;
+  }
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
@@ -217,6 +222,16 @@ async function useTemplates(): Promise<void> {
   await record("DELETE /v1/templates/{id}", { path: template });
 }
 
+async function useMedia(): Promise<void> {
+  const media = idOf(
+    await record("POST /v1/media", { request: { url: `${receiverUrl}/files/support.vcf`, file_name: "Acme Support.vcf" } }),
+  );
+  await record("GET /v1/media/{id}", { path: media });
+  await record("GET /v1/media", { query: { limit: 20, kind: "document" } });
+  await record("GET /v1/media/{id}/content", { path: media });
+  await record("DELETE /v1/media/{id}", { path: media });
+}
+
 async function verify(): Promise<void> {
   const request = { recipient: "+14155550127", channel: "sms" };
   const sent = carrier.submits.length;
@@ -300,6 +315,7 @@ try {
   await readDeliveries(endpoint, message);
   await sendBatch();
   await useTemplates();
+  await useMedia();
   await verify();
   await manageConsent();
   await manageKeys();

@@ -52,6 +52,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("bulk-send", "Bulk send", "A message to each row of a CSV file"),
       page("fallback", "Fallback", "Another channel when the first one does not deliver"),
       page("templates", "Templates", "Texts with variables, checked once"),
+      page("media", "Media", "Upload, fetch and download files"),
       page("verifications", "Verification codes", "Send and check one-time codes"),
       page("idempotency", "Idempotency", "Repeat a request safely"),
       page("usage", "Usage", "Exact counts of messages and segments"),

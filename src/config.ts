@@ -73,6 +73,10 @@ export type Config = {
   receiptWaitMs: number;
   retentionDays: number;
   auditRetentionDays: number;
+  /** The days for which media are kept after their last use. */
+  mediaRetentionDays: number;
+  /** The bytes that the files of an environment may have. */
+  mediaQuotaBytes: number;
   /** Links, senders and routes, from the tables of the TOML file. */
   plan: Plan;
   /** The consent settings of environments, from the tables of the TOML file. */
@@ -177,6 +181,8 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
     auditRetentionDays: readNumber(read("auditRetentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
+    mediaRetentionDays: readNumber(read("mediaRetentionDays"), { least: 1, most: 3_650, what: "a number of days" }, faults),
+    mediaQuotaBytes: readNumber(read("mediaQuota"), { least: 1, most: 1_000_000, what: "a number of gigabytes" }, faults) * 1_000_000_000,
     // Only a command that opens links needs their secrets.
     plan: readPlan(
       withCarrierFiles(tables, path, faults),

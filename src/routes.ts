@@ -15,6 +15,7 @@ import { CHANNELS } from "./links/channel.ts";
 import type { Acceptor } from "./messages/accept.ts";
 import type { MessageChanger } from "./messages/change-message.ts";
 import type { Composer } from "./messages/compose.ts";
+import { mediaRoutes, type MediaRouteParts } from "./media/routes.ts";
 import { messageRoutes } from "./messages/routes.ts";
 import { STATUSES } from "./messages/states.ts";
 import type { RecipientEraser } from "./recipients/erase-recipient.ts";
@@ -52,15 +53,17 @@ type RouteParts = {
   linkTester: LinkTester;
   eraser: RecipientEraser;
   exporter: RecipientExporter;
+  media: Omit<MediaRouteParts, "db">;
 };
 
 /** Builds the routes. A caller that only reads the rows, such as `scripts/openapi/`, may leave the parts empty. */
 export const allRoutes = (parts: RouteParts): Route[] => {
   const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams } = parts;
-  const { consentSettings, eraser, exporter, setup, linkTester } = parts;
+  const { consentSettings, eraser, exporter, setup, linkTester, media } = parts;
   return [
     ...messageRoutes({ db, acceptor, composer, changer: messages }),
     ...batchRoutes(db, batches),
+    ...mediaRoutes({ db, ...media }),
     ...templateRoutes(db, templates),
     ...verificationRoutes(db, verifier),
     ...eventRoutes(db, streams),

@@ -29,7 +29,7 @@ export const SETTINGS = {
     value: "HOST",
     env: "GODWIT_HOST",
     fallback: "127.0.0.1",
-    help: "address to listen on. An address other than loopback needs TLS or `GODWIT_TRUSTED_PROXIES`",
+    help: "address to listen on. Any but loopback needs TLS or `GODWIT_TRUSTED_PROXIES`",
   },
   port: {
     flag: "port",
@@ -50,7 +50,7 @@ export const SETTINGS = {
     value: "DIR",
     example: "/backup/godwit",
     env: "GODWIT_ARCHIVE",
-    help: "existing folder on another disk to which the embedded database writes a daily backup and its changes, for a restore to any time. Each service needs a folder of its own",
+    help: "existing folder on another disk, of this service only, for a daily backup of the embedded database and its changes",
   },
   archiveDays: {
     flag: "archive-days",
@@ -77,14 +77,14 @@ export const SETTINGS = {
     value: "URL",
     example: "postgres://godwit@standby.example.com/godwit",
     env: "GODWIT_READ_URL",
-    help: "a standby of `DATABASE_URL` from which lists of messages, events, batches, verifications and audit events, usage and exports are read",
+    help: "a standby of `DATABASE_URL` for lists of messages, events, batches, verifications and audit events, usage and exports",
   },
   readMaxLag: {
     flag: "read-max-lag",
     value: "SECONDS",
     env: "GODWIT_READ_MAX_LAG",
     fallback: "10",
-    help: "seconds by which reads from `GODWIT_READ_URL` may be behind, 2 to 300. A standby that is further behind is not read",
+    help: "seconds by which reads from `GODWIT_READ_URL` may be behind, 2 to 300",
   },
   migrate: {
     flag: "migrate",
@@ -130,14 +130,14 @@ export const SETTINGS = {
     env: "GODWIT_LOG_LEVEL",
     fallback: "info",
     choices: LOG_LEVELS,
-    help: "least level of a line: `debug`, `info`, `warn` or `error`. The line of a request has the level `info`",
+    help: "least level of a line: `debug`, `info` (requests), `warn` or `error`",
   },
   logSample: {
     flag: "log-sample",
     value: "SHARE",
     env: "GODWIT_LOG_SAMPLE",
     fallback: "1",
-    help: "share of the requests with a status below 400 that are logged, from 0 to 1. All others are logged",
+    help: "share of the requests with a status below 400 that are logged, from 0 to 1",
   },
   metricsAllow: {
     flag: "metrics-allow",
@@ -181,7 +181,7 @@ export const SETTINGS = {
     value: "SECONDS",
     example: "5",
     env: "GODWIT_DRAIN",
-    help: "seconds for which the service keeps serving after `SIGTERM`, while `/readyz` is 503 and load balancers take it out, 0 to 300. By default 5, or 0 if it listens on loopback without `GODWIT_TRUSTED_PROXIES`",
+    help: "seconds for which the service keeps serving after `SIGTERM`, while `/readyz` is 503, 0 to 300. By default 5, or 0 on loopback without `GODWIT_TRUSTED_PROXIES`",
   },
   simulatorSpeed: {
     flag: "simulator-speed",
@@ -211,6 +211,20 @@ export const SETTINGS = {
     fallback: "400",
     help: "days after which entries of the audit log are deleted, 40 to 3,650",
   },
+  mediaRetentionDays: {
+    flag: "media-retention-days",
+    value: "DAYS",
+    env: "GODWIT_MEDIA_RETENTION_DAYS",
+    fallback: "30",
+    help: "days after the last use of a file after which it is deleted, 1 to 3,650",
+  },
+  mediaQuota: {
+    flag: "media-quota",
+    value: "GIGABYTES",
+    env: "GODWIT_MEDIA_QUOTA",
+    fallback: "5",
+    help: "gigabytes that the files of an environment may have together, 1 to 1,000,000",
+  },
   verifyCooldown: {
     flag: "verify-cooldown",
     value: "SECONDS",
@@ -237,14 +251,14 @@ export const SETTINGS = {
     value: "CIDRS",
     example: "127.0.0.0/8",
     env: "GODWIT_WEBHOOK_ALLOW",
-    help: "CIDR blocks that webhooks and links of accounts can connect to although they are not public, also without TLS. `127.0.0.0/8` permits this machine",
+    help: "CIDR blocks that are not public, to which webhooks and links of accounts can connect, also without TLS. `127.0.0.0/8` permits this machine",
   },
   webhookDeny: {
     flag: "webhook-deny",
     value: "CIDRS",
     example: "64:ff9b::/96",
     env: "GODWIT_WEBHOOK_DENY",
-    help: "CIDR blocks that webhooks and links of accounts never connect to, such as the NAT64 prefix of your network. Takes precedence over `GODWIT_WEBHOOK_ALLOW`",
+    help: "CIDR blocks to which webhooks and links of accounts never connect, such as the NAT64 prefix of your network",
   },
   ...TRACING_SETTINGS,
   previousSecretKey: {

@@ -24,6 +24,7 @@ const parts: DocumentParts = {
     Messages: "Send messages, follow their status, and change, cancel or redact them. Start with [Send a message](/docs/sending).",
     Batches: "Send up to 1,000 messages in one request. See [Batches](/docs/batches).",
     Templates: "Create texts with variables, have them reviewed, and send them many times. See [Templates](/docs/templates).",
+    Media: "Upload and fetch files, to send them with messages, and read files that were received. See [Media](/docs/media).",
     Verifications: "Send one-time codes to phone numbers and check them. See [Verifications](/docs/verifications).",
     Events: "Read and stream the changes of messages and other records. See [Events](/docs/webhooks#events).",
     Webhooks: "Receive events at your own URLs, and inspect and retry their deliveries. See [Webhooks](/docs/webhooks).",
@@ -38,7 +39,7 @@ const parts: DocumentParts = {
     "Request log": "See what was requested, and why it was refused. See [Request log](/docs/request-log).",
   },
   tagGroups: {
-    Sending: ["Messages", "Batches", "Templates", "Verifications"],
+    Sending: ["Messages", "Batches", "Templates", "Media", "Verifications"],
     "Events and webhooks": ["Events", "Webhooks"],
     "Consent and privacy": ["Suppressions and consent", "Recipients"],
     Operation: ["Usage", "Links, senders and routes"],

@@ -1,4 +1,5 @@
 /** Builds the OpenAPI 3.1 document from the rows of routes, their examples and the table of errors. */
+import { isDeepStrictEqual } from "node:util";
 import type { ErrorCode } from "../../src/http/codes.ts";
 import { HINT, type Schema } from "../../src/http/schema.ts";
 import {
@@ -158,6 +159,7 @@ function operation(route: Route, examples: Examples): Json {
     scope,
     body,
     documentedBody,
+    upload,
     query,
     params,
     isIdempotent,
@@ -190,7 +192,10 @@ function operation(route: Route, examples: Examples): Json {
       : {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: published(documentedBody ?? body), example: example.request } },
+            content: {
+              "application/json": { schema: published(documentedBody ?? body), example: example.request },
+              ...(upload === undefined ? {} : { [UPLOAD_TYPE]: { schema: BINARY } }),
+            },
           },
         }),
     responses: { ...replyResponses(route, example.response), ...problemResponses(codes) },
@@ -220,6 +225,10 @@ function pageOperation(page: Page, { operationId, summary, description, tag, for
     },
   };
 }
+
+// Stands for every type besides JSON.
+const UPLOAD_TYPE = "application/octet-stream";
+const BINARY = { type: "string", format: "binary" };
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
@@ -283,11 +292,27 @@ const plain = (schema: object): Json =>
       const nullable = withNullApart(value);
       if (nullable !== undefined) return nullable;
       const { title, type, description } = (key !== "" && typeof value === "object" && value !== null ? value : {}) as Titled;
-      if (typeof title !== "string") return value;
+      if (key === "" || typeof title !== "string") return withMapping(value);
       const reference = { $ref: `#/components/schemas/${title}` };
       return Array.isArray(type) && type.includes("null") ? { description, anyOf: [reference, { type: "null" }] } : reference;
     }),
   ) as Json;
+
+type Union = {
+  discriminator?: { propertyName: string };
+  oneOf?: readonly { title: string; properties: Record<string, { const: string }> }[];
+};
+
+/** A union with the schema of each form by the value that distinguishes it. */
+function withMapping(value: unknown): unknown {
+  const { discriminator, oneOf: forms } = (typeof value === "object" && value !== null ? value : {}) as Union;
+  if (discriminator === undefined || forms === undefined) return value;
+  const { propertyName } = discriminator;
+  const mapping = Object.fromEntries(
+    forms.map(({ title, properties }) => [properties[propertyName]?.const ?? "", `#/components/schemas/${title}`]),
+  );
+  return { ...(value as Union), discriminator: { propertyName, mapping } };
+}
 
 type Enum = { type?: unknown; enum?: readonly unknown[]; description?: string };
 
@@ -306,7 +331,11 @@ function titledSchemas(routes: readonly Route[], pages: readonly DescribedPage[]
     if (typeof value !== "object" || value === null) return;
     const { title, ...rest } = value as { title?: unknown; type?: unknown };
     // A place that also accepts null says so itself.
-    if (typeof title === "string") found[title] ??= plain(Array.isArray(rest.type) ? { ...rest, type: "object" } : rest);
+    if (typeof title === "string") {
+      const schema = plain(Array.isArray(rest.type) ? { ...rest, type: "object" } : rest);
+      if (!isDeepStrictEqual({ ...(found[title] ??= schema), description: "" }, { ...schema, description: "" }))
+        throw new Error(`two schemas have the title ${title}`);
+    }
     for (const child of Object.values(value)) visit(child);
   };
   visit(routes.map(({ body, documentedBody, reply }) => [documentedBody ?? body, reply.schema]));

@@ -14,7 +14,7 @@ const MAX_GAP_MS = 200;
 // Between one request and the next.
 const STEP_MS = 7_019;
 
-const ID = /\b(msg|evt|acct|batch|key|req|whe|dlv|tmpl|sup|ver|aud|lnk|snd|rte)_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g;
+const ID = /\b(msg|evt|acct|batch|key|req|whe|dlv|tmpl|sup|ver|aud|lnk|snd|rte|media)_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g;
 const TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g;
 
 /** Values that a run measures or draws, by the name of their field. */

@@ -217,6 +217,84 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/media": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List media
+         * @description Returns the files of the environment, uploaded, fetched and received, newest first. Filters can be combined.
+         *
+         *     Required scope: `media:read`.
+         */
+        get: operations["listMedia"];
+        put?: never;
+        /**
+         * Upload a file
+         * @description Stores a file, to send it with messages. The body is the file itself, and its type is found by its content: `Content-Type` is only a hint. A JSON body names a URL instead, from which the service fetches the file. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Media](/docs/media).
+         *
+         *     Required scope: `media:write`.
+         */
+        post: operations["createMedia"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/media/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve media
+         * @description Returns what is known of a file: its type, its size and its source. See [Media](/docs/media).
+         *
+         *     Required scope: `media:read`.
+         */
+        get: operations["getMedia"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete media
+         * @description Deletes a file. Messages that were sent with it keep its id, and messages that are still to be sent with it fail. See [Media](/docs/media).
+         *
+         *     Required scope: `media:write`.
+         */
+        delete: operations["deleteMedia"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/media/{id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a file
+         * @description Returns the bytes of a file. A picture, recording or film has its type; documents come as a download. Texts of any kind, such as HTML and SVG, come as plain text. See [Media](/docs/media).
+         *
+         *     Required scope: `media:read`.
+         */
+        get: operations["getMediaContent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/templates": {
         parameters: {
             query?: never;
@@ -798,7 +876,7 @@ export interface paths {
         head?: never;
         /**
          * Update the consent settings
-         * @description Replaces the given settings; settings that are absent or null stay unchanged. The English opt-out words cannot be removed, and a word can be in one list only. The new settings apply to inbound messages that arrive after the response. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Automatic replies](/docs/consent#automatic-replies).
+         * @description Replaces the given settings; settings that are absent or null stay unchanged. The English opt-out words cannot be removed, and a word can be in one list only. The new settings apply to inbound messages that arrive after the response. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Automatic replies](/docs/inbound#automatic-replies).
          *
          *     Required scope: `suppressions:write`.
          */
@@ -1292,7 +1370,7 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /** @description A message to send. Exactly one of `body` and `template_id` is required. */
+        /** @description A message to send. Exactly one of `body`, `template_id` and `content` is required. */
         NewMessage: {
             /**
              * @description The phone number of the recipient in E.164 format. On whatsapp also a business-scoped user id, such as `US.13491208655302741918`.
@@ -1312,6 +1390,10 @@ export interface components {
             template_variables?: {
                 [key: string]: string;
             } | null;
+            /** @description The content, in place of `body` and `template_id`. See [Content](/docs/content). */
+            content?: components["schemas"]["NewContent"] | null;
+            /** @description The id of an earlier message of the same conversation, which this one quotes. On whatsapp only. */
+            reply_to?: string | null;
             /** @description The sender: an E.164 number, a short code, or a name of up to 11 characters. Absent: the route chooses one. */
             sender?: string | null;
             /**
@@ -1338,6 +1420,293 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description The content, in place of `body` and `template_id`. See [Content](/docs/content). */
+        NewContent: components["schemas"]["NewTextContent"] | components["schemas"]["NewMediaContent"] | components["schemas"]["NewButtonsContent"] | components["schemas"]["NewListContent"] | components["schemas"]["NewLocationContent"] | components["schemas"]["NewContactsContent"] | components["schemas"]["NewReactionContent"] | components["schemas"]["NewTemplateContent"];
+        /** @description A text. The same as `body`. */
+        NewTextContent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "text";
+            /** @description The text. */
+            text: string;
+        };
+        /** @description A picture, recording, film, document or sticker. Exactly one of `media_id` and `url` is required. */
+        NewMediaContent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "media";
+            /**
+             * @description How the file is shown: a picture can be sent as an `image` or as a `document`.
+             * @enum {string}
+             */
+            kind: "image" | "audio" | "video" | "document" | "sticker";
+            /** @description The id of a file: see `POST /v1/media`. */
+            media_id?: string | null;
+            /** @description The public URL of a file, in place of `media_id`. The service fetches and stores it before it accepts the message. */
+            url?: string | null;
+            /** @description The name that the recipient sees, for a document. */
+            file_name?: string | null;
+            /** @description The text below the file. */
+            caption?: string | null;
+        };
+        /** @description A text with up to three quick replies, or with one button that opens a page. */
+        NewButtonsContent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "buttons";
+            /** @description The text. */
+            text: string;
+            /** @description A text or a file above the text. */
+            header?: components["schemas"]["NewContentHeader"] | null;
+            /** @description The small text below. */
+            footer?: string | null;
+            /** @description The buttons. */
+            buttons: components["schemas"]["NewContentButton"][];
+        };
+        /** @description A text or a file above the text. */
+        NewContentHeader: components["schemas"]["NewTextHeader"] | components["schemas"]["NewMediaHeader"];
+        /** @description A text. */
+        NewTextHeader: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "text";
+            /** @description The text. */
+            text: string;
+        };
+        /** @description A picture, film or document. */
+        NewMediaHeader: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "media";
+            /**
+             * @description How the file is shown: a picture can be sent as an `image` or as a `document`.
+             * @enum {string}
+             */
+            kind: "image" | "audio" | "video" | "document" | "sticker";
+            /** @description The id of a file: see `POST /v1/media`. */
+            media_id?: string | null;
+            /** @description The public URL of a file, in place of `media_id`. The service fetches and stores it before it accepts the message. */
+            url?: string | null;
+            /** @description The name that the recipient sees, for a document. */
+            file_name?: string | null;
+        };
+        /** @description A button. */
+        NewContentButton: components["schemas"]["NewReplyButton"] | components["schemas"]["NewUrlButton"] | components["schemas"]["NewPhoneButton"];
+        /** @description A quick reply. */
+        NewReplyButton: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "reply";
+            /** @description The id, which the reply of the person names. */
+            id: string;
+            /** @description The label. */
+            title: string;
+        };
+        /** @description Opens a page. */
+        NewUrlButton: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "url";
+            /** @description The label. */
+            title: string;
+            /** @description The page. */
+            url: string;
+        };
+        /** @description Calls a number. */
+        NewPhoneButton: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "phone";
+            /** @description The label. */
+            title: string;
+            /** @description The number. */
+            phone_number: string;
+        };
+        /** @description A text with a list of up to ten rows to choose from. */
+        NewListContent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "list";
+            /** @description The text. */
+            text: string;
+            /** @description The text above. */
+            header?: string | null;
+            /** @description The small text below. */
+            footer?: string | null;
+            /** @description The label of the button that opens the list. */
+            button: string;
+            /** @description The sections. */
+            sections: {
+                /** @description The title of the section. Required if there are several. */
+                title?: string | null;
+                /** @description The rows. */
+                rows: {
+                    /** @description The id, which the reply of the person names. */
+                    id: string;
+                    /** @description The title. */
+                    title: string;
+                    /** @description The second line. */
+                    description?: string | null;
+                }[];
+            }[];
+        };
+        /** @description A place. */
+        NewLocationContent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "location";
+            /** @description The latitude in degrees. */
+            latitude: number;
+            /** @description The longitude in degrees. */
+            longitude: number;
+            /** @description The name of the place. */
+            name?: string | null;
+            /** @description The address of the place. */
+            address?: string | null;
+        };
+        /** @description People, as an address book has them. */
+        NewContactsContent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "contacts";
+            /** @description The people. */
+            contacts: components["schemas"]["NewContact"][];
+        };
+        NewContact: {
+            name: {
+                /** @description The whole name. */
+                formatted_name: string;
+                /** @description The first name. */
+                first_name?: string | null;
+                /** @description The last name. */
+                last_name?: string | null;
+                /** @description The middle name. */
+                middle_name?: string | null;
+                /** @description The title before the name. */
+                prefix?: string | null;
+                /** @description The part after the name. */
+                suffix?: string | null;
+            };
+            phones?: {
+                /** @description The number. */
+                phone: string;
+                /** @description Such as `WORK`. */
+                type?: string | null;
+                /** @description The WhatsApp id of the number. */
+                wa_id?: string | null;
+            }[] | null;
+            emails?: {
+                /** @description The address. */
+                email: string;
+                /** @description Such as `WORK`. */
+                type?: string | null;
+            }[] | null;
+            urls?: {
+                /** @description The address of the page. */
+                url: string;
+                /** @description Such as `WORK`. */
+                type?: string | null;
+            }[] | null;
+            addresses?: {
+                /** @description The street. */
+                street?: string | null;
+                /** @description The city. */
+                city?: string | null;
+                /** @description The state. */
+                state?: string | null;
+                /** @description The postal code. */
+                zip?: string | null;
+                /** @description The country. */
+                country?: string | null;
+                /** @description The country as two letters. */
+                country_code?: string | null;
+                /** @description Such as `WORK`. */
+                type?: string | null;
+            }[] | null;
+            org?: {
+                /** @description The company. */
+                company?: string | null;
+                /** @description The department. */
+                department?: string | null;
+                /** @description The position. */
+                title?: string | null;
+            } | null;
+            /** @description The day of birth. */
+            birthday?: string | null;
+        };
+        /** @description An emoji on an earlier message of the same conversation. */
+        NewReactionContent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "reaction";
+            /** @description The id of the message. */
+            message_id: string;
+            /** @description The emoji. Null or absent removes the reaction. */
+            emoji?: string | null;
+        };
+        /** @description A template. In place of `template_id`, with a file and with the parts of buttons that this message sets. */
+        NewTemplateContent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "template";
+            /** @description The id or the name of the template. */
+            template_id: string;
+            /** @description The values of the variables of the template, by name. */
+            template_variables?: {
+                [key: string]: string;
+            } | null;
+            /** @description The file of a template with a media header. */
+            header?: components["schemas"]["NewTemplateFile"] | null;
+            /** @description The parts of buttons that this message sets. */
+            buttons?: {
+                /** @description The position of the button in the template, from zero. */
+                index: number;
+                /** @description The end of the URL of a `url` button. */
+                url_suffix?: string | null;
+                /** @description What the reply to a `quick_reply` button returns. */
+                payload?: string | null;
+            }[] | null;
+        };
+        /** @description The file of a template with a media header. */
+        NewTemplateFile: {
+            /**
+             * @description How the file is shown: a picture can be sent as an `image` or as a `document`.
+             * @enum {string}
+             */
+            kind: "image" | "audio" | "video" | "document" | "sticker";
+            /** @description The id of a file: see `POST /v1/media`. */
+            media_id?: string | null;
+            /** @description The public URL of a file, in place of `media_id`. The service fetches and stores it before it accepts the message. */
+            url?: string | null;
+            /** @description The name that the recipient sees, for a document. */
+            file_name?: string | null;
+        };
         /** @description A message that is sent if the previous one is not delivered. */
         FallbackStep: {
             /**
@@ -1353,6 +1722,8 @@ export interface components {
             template_variables?: {
                 [key: string]: string;
             } | null;
+            /** @description The content, in place of `body` and `template_id`. See [Content](/docs/content). */
+            content?: components["schemas"]["NewContent"] | null;
             /** @description The time that the previous message has to be delivered. If it fails earlier, this step starts at once. */
             after_seconds: number;
         };
@@ -1397,8 +1768,10 @@ export interface components {
              * @example simulator
              */
             link_reason: "simulator" | "only_link" | "file_order" | "creation_order" | "route" | "weights" | "quality" | "price" | "measuring" | "sender" | "reply" | "failover" | (string & {}) | null;
-            /** @description The text. For a template, with its variables filled in. Null after redaction. */
+            /** @description The text. For a template, with its variables filled in. Null after redaction, and for a content without a text. */
             body: string | null;
+            /** @description The content, if it is more than a text. Null for a text, which is in `body`. */
+            content: components["schemas"]["Content"] | null;
             /** @description The id of the template, if one was used. */
             template_id: string | null;
             /** @description The version of the template that was used. */
@@ -1479,6 +1852,11 @@ export interface components {
             /** @description The id of the batch, if the message is part of one. */
             batch_id: string | null;
             /**
+             * @description The API that the message came through, if it was not this one. One of `twilio`, `kannel`; new values may be added.
+             * @example twilio
+             */
+            source: "twilio" | "kannel" | (string & {}) | null;
+            /**
              * Format: date-time
              * @description The time at which the message was accepted.
              */
@@ -1513,6 +1891,292 @@ export interface components {
              * @description The time at which the message was canceled.
              */
             canceled_at: string | null;
+        };
+        /** @description The content of a message that is more than a text. See [Content](/docs/content). */
+        Content: components["schemas"]["MediaContent"] | components["schemas"]["ButtonsContent"] | components["schemas"]["ListContent"] | components["schemas"]["LocationContent"] | components["schemas"]["ContactsContent"] | components["schemas"]["ReactionContent"] | components["schemas"]["TemplateContent"] | components["schemas"]["ReplyContent"] | components["schemas"]["FormContent"] | components["schemas"]["OrderContent"] | components["schemas"]["SystemContent"] | components["schemas"]["UnsupportedContent"] | components["schemas"]["OtherContent"];
+        /** @description A picture, recording, film, document or sticker. */
+        MediaContent: {
+            /** @constant */
+            type: "media";
+            /**
+             * @description The kind of the file. One of `image`, `audio`, `video`, `document`, `sticker`; new values may be added.
+             * @example image
+             */
+            kind: "image" | "audio" | "video" | "document" | "sticker" | (string & {});
+            /** @description The id of the file: see `GET /v1/media/{id}`. */
+            media_id: string;
+            /** @description The name of the file, if it has one. */
+            file_name: string | null;
+            /** @description The caption. */
+            caption: string | null;
+            /** @description Whether it is a voice note. */
+            is_voice: boolean;
+            /** @description The further files of an MMS with several. */
+            further_media?: {
+                /**
+                 * @description The kind of the file. One of `image`, `audio`, `video`, `document`, `sticker`; new values may be added.
+                 * @example image
+                 */
+                kind: "image" | "audio" | "video" | "document" | "sticker" | (string & {});
+                /** @description The id of the file: see `GET /v1/media/{id}`. */
+                media_id: string;
+                /** @description The name of the file, if it has one. */
+                file_name: string | null;
+            }[];
+        };
+        /** @description A text with buttons. */
+        ButtonsContent: {
+            /** @constant */
+            type: "buttons";
+            /** @description The text. */
+            text: string;
+            /** @description A text or a file above the text. */
+            header: components["schemas"]["TextHeader"] | components["schemas"]["MediaHeader"] | null;
+            /** @description The small text below. */
+            footer: string | null;
+            buttons: components["schemas"]["ContentButton"][];
+        };
+        TextHeader: {
+            /** @constant */
+            type: "text";
+            /** @description The text. */
+            text: string;
+        };
+        MediaHeader: {
+            /** @constant */
+            type: "media";
+            /**
+             * @description The kind of the file. One of `image`, `audio`, `video`, `document`, `sticker`; new values may be added.
+             * @example image
+             */
+            kind: "image" | "audio" | "video" | "document" | "sticker" | (string & {});
+            /** @description The id of the file: see `GET /v1/media/{id}`. */
+            media_id: string;
+            /** @description The name of the file, if it has one. */
+            file_name: string | null;
+        };
+        /** @description A button below the text. */
+        ContentButton: {
+            /**
+             * @description The type of the button. One of `reply`, `url`, `phone`; new values may be added.
+             * @example reply
+             */
+            type: "reply" | "url" | "phone" | (string & {});
+            /** @description The label. */
+            title: string;
+            /** @description Of a button of type `reply`: the id that the reply names. */
+            id?: string;
+            /** @description Of a button of type `url`: the page. */
+            url?: string;
+            /** @description Of a button of type `phone`: the number. */
+            phone_number?: string;
+        };
+        /** @description A text with a list to choose from. */
+        ListContent: {
+            /** @constant */
+            type: "list";
+            /** @description The text. */
+            text: string;
+            /** @description The text above. */
+            header: string | null;
+            /** @description The small text below. */
+            footer: string | null;
+            /** @description The label of the button that opens the list. */
+            button: string;
+            sections: {
+                /** @description The title of the section. */
+                title: string | null;
+                rows: {
+                    /** @description The id. */
+                    id: string;
+                    /** @description The title. */
+                    title: string;
+                    /** @description The second line. */
+                    description: string | null;
+                }[];
+            }[];
+        };
+        /** @description A place. */
+        LocationContent: {
+            /** @constant */
+            type: "location";
+            /** @description The latitude in degrees. */
+            latitude: number;
+            /** @description The longitude in degrees. */
+            longitude: number;
+            /** @description The name of the place. */
+            name: string | null;
+            /** @description The address of the place. */
+            address: string | null;
+        };
+        /** @description People as an address book has them. */
+        ContactsContent: {
+            /** @constant */
+            type: "contacts";
+            contacts: components["schemas"]["Contact"][];
+        };
+        Contact: {
+            name: {
+                /** @description The whole name. */
+                formatted_name: string;
+                /** @description The first name. */
+                first_name: string | null;
+                /** @description The last name. */
+                last_name: string | null;
+                /** @description The middle name. */
+                middle_name: string | null;
+                /** @description The title before the name. */
+                prefix: string | null;
+                /** @description The part after the name. */
+                suffix: string | null;
+            };
+            phones: {
+                /** @description The number. */
+                phone: string;
+                /** @description Such as `WORK`. */
+                type: string | null;
+                /** @description The WhatsApp id of the number. */
+                wa_id: string | null;
+            }[];
+            emails: {
+                /** @description The address. */
+                email: string;
+                /** @description Such as `WORK`. */
+                type: string | null;
+            }[];
+            urls: {
+                /** @description The address of the page. */
+                url: string;
+                /** @description Such as `WORK`. */
+                type: string | null;
+            }[];
+            addresses: {
+                /** @description The street. */
+                street: string | null;
+                /** @description The city. */
+                city: string | null;
+                /** @description The state. */
+                state: string | null;
+                /** @description The postal code. */
+                zip: string | null;
+                /** @description The country. */
+                country: string | null;
+                /** @description The country as two letters. */
+                country_code: string | null;
+                /** @description Such as `WORK`. */
+                type: string | null;
+            }[];
+            org: {
+                /** @description The company. */
+                company: string | null;
+                /** @description The department. */
+                department: string | null;
+                /** @description The position. */
+                title: string | null;
+            } | null;
+            /** @description The day of birth, as YYYY-MM-DD. */
+            birthday: string | null;
+        };
+        /** @description An emoji on an earlier message. */
+        ReactionContent: {
+            /** @constant */
+            type: "reaction";
+            /** @description The message. */
+            message_id: string | null;
+            /** @description The emoji. Null removes the reaction. */
+            emoji: string | null;
+        };
+        /** @description The file and the buttons of a template. */
+        TemplateContent: {
+            /** @constant */
+            type: "template";
+            /** @description The file above the text. */
+            header: {
+                /** @constant */
+                type: "media";
+                /**
+                 * @description The kind of the file. One of `image`, `audio`, `video`, `document`, `sticker`; new values may be added.
+                 * @example image
+                 */
+                kind: "image" | "audio" | "video" | "document" | "sticker" | (string & {});
+                /** @description The id of the file: see `GET /v1/media/{id}`. */
+                media_id: string;
+                /** @description The name of the file, if it has one. */
+                file_name: string | null;
+            } | null;
+            buttons: {
+                /** @description The position of the button in the template, from zero. */
+                index: number;
+                /** @description The end of the URL of a `url` button. */
+                url_suffix?: string;
+                /** @description What the reply to a `quick_reply` button returns. */
+                payload?: string;
+            }[];
+        };
+        /** @description The choice of a person: a button, or a row of a list. */
+        ReplyContent: {
+            /** @constant */
+            type: "reply";
+            /**
+             * @description What the person chose from. One of `button`, `list`, `template_button`; new values may be added.
+             * @example button
+             */
+            kind: "button" | "list" | "template_button" | (string & {});
+            /** @description The id of the button or row; of a template's button its payload. */
+            id: string | null;
+            /** @description The label. */
+            title: string | null;
+            /** @description The second line of a row. */
+            description: string | null;
+        };
+        /** @description The answers of a person in a form of WhatsApp (a flow). */
+        FormContent: {
+            /** @constant */
+            type: "form";
+            /** @description The name of the form. */
+            name: string | null;
+            /** @description The answers as JSON text. */
+            response: string | null;
+        };
+        /** @description An order of products of a catalog. */
+        OrderContent: {
+            /** @constant */
+            type: "order";
+            /** @description The id of the catalog. */
+            catalog_id: string | null;
+            /** @description The text of the person. */
+            text: string | null;
+            items: {
+                /** @description The id of the product. */
+                product_id: string | null;
+                /** @description How many. */
+                quantity: number | null;
+                /** @description The price of one. */
+                price: string | null;
+                /** @description The currency. */
+                currency: string | null;
+            }[];
+        };
+        /** @description A notice of the channel that no person wrote. */
+        SystemContent: {
+            /** @constant */
+            type: "system";
+            /** @description The notice. */
+            text: string | null;
+        };
+        /** @description A content that this version does not know. */
+        UnsupportedContent: {
+            /** @constant */
+            type: "unsupported";
+            /** @description Its type at the carrier. */
+            kind: string;
+            /** @description The content as the carrier sent it, as JSON text. Null if it is too large. */
+            original: string | null;
+        };
+        /** @description A content of a type that a later version of the service adds. */
+        OtherContent: {
+            /** @description The type of the content. */
+            type: string;
         };
         /** @description The result of a validation. */
         MessageValidation: {
@@ -1810,6 +2474,10 @@ export interface components {
             template_variables?: {
                 [key: string]: string;
             } | null;
+            /** @description The content, in place of `body` and `template_id`. See [Content](/docs/content). */
+            content?: components["schemas"]["NewContent"] | null;
+            /** @description The id of an earlier message of the same conversation, which this one quotes. On whatsapp only. */
+            reply_to?: string | null;
             /** @description The sender: an E.164 number, a short code, or a name of up to 11 characters. Absent: the route chooses one. */
             sender?: string | null;
             /**
@@ -1955,6 +2623,99 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** @description A file that the service fetches. */
+        FetchedMedia: {
+            /**
+             * @description The URL of the file, which the service fetches.
+             * @example https://www.example.com/offer.pdf
+             */
+            url: string;
+            /** @description The kind as which the file is sent. Without it, the usual kind of its type. A file of any type can be a `document`. */
+            kind?: ("image" | "audio" | "video" | "document" | "sticker") | null;
+            /**
+             * @description The name of the file, which the recipient of a document sees.
+             * @example offer.pdf
+             */
+            file_name?: string | null;
+        };
+        /** @description A picture, recording, film, document or sticker, to send or received. */
+        Media: {
+            /**
+             * @description The id of the media.
+             * @example media_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "media";
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /**
+             * @description `ready`: the file can be read and sent. An inbound file is `pending` until it is downloaded from the carrier. One of `pending`, `ready`, `failed`; new values may be added.
+             * @example pending
+             */
+            status: "pending" | "ready" | "failed" | (string & {});
+            /**
+             * @description What the file is, by its content. One of `image`, `audio`, `video`, `document`, `sticker`; new values may be added.
+             * @example image
+             */
+            kind: "image" | "audio" | "video" | "document" | "sticker" | (string & {});
+            /**
+             * @description The media type, by the content of the file.
+             * @example image/jpeg
+             */
+            content_type: string | null;
+            /** @description The size in bytes. */
+            bytes: number | null;
+            /** @description The SHA-256 of the file in hexadecimal digits. */
+            sha256: string | null;
+            /** @description The name of the file, if it has one. */
+            file_name: string | null;
+            /**
+             * @description Where the file comes from. One of `upload`, `url`, `inbound`; new values may be added.
+             * @example upload
+             */
+            source: "upload" | "url" | "inbound" | (string & {});
+            /** @description The message that brought an inbound file. */
+            message_id: string | null;
+            /** @description Why an inbound file could not be downloaded. */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description The time at which the media were created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The time at which the file is deleted. Each use of the media moves it.
+             */
+            expires_at: string;
+            /**
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        /** @description A page of a list. */
+        MediaPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
+            data: components["schemas"]["Media"][];
+            /** @description Whether there are further pages. */
+            has_more: boolean;
+            /** @description The `cursor` of the next page. Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description The media were deleted. */
+        DeletedMedia: {
+            /** @description The id of the deleted media. */
+            id: string;
+            /** @constant */
+            object: "media";
+            /** @constant */
+            deleted: true;
+        };
         /** @description A template to create. */
         NewTemplate: {
             /**
@@ -1981,9 +2742,11 @@ export interface components {
             body: string;
             /** @description The text above the body, only for whatsapp, with at most one variable. Empty: none. */
             header?: string | null;
+            /** @description The kind of a file above the body, in place of `header`, only for whatsapp. Each message gives its file: see [Content](/docs/content). Empty: none. */
+            header_media?: ("" | "image" | "video" | "document") | null;
             /** @description The text below the body, only for whatsapp, without variables. Empty: none. */
             footer?: string | null;
-            /** @description The buttons, only for whatsapp, without variables: up to 10, of which up to 2 open a URL and 1 calls a number. Empty: none. */
+            /** @description The buttons, only for whatsapp: up to 10, of which up to 2 open a URL and 1 calls a number. Empty: none. */
             buttons?: components["schemas"]["NewButton"][] | null;
             /**
              * @description An example value for each variable, by name, for previews and for the review.
@@ -2007,7 +2770,7 @@ export interface components {
             type: "quick_reply" | "url" | "phone_number";
             /** @description The label. */
             text: string;
-            /** @description The page that a button of type `url` opens. */
+            /** @description The page that a button of type `url` opens. It may end with `{{1}}`, for which each message gives a text. */
             url?: string | null;
             /**
              * @description The number that a button of type `phone_number` calls.
@@ -2053,6 +2816,11 @@ export interface components {
             body: string;
             /** @description The text above the body. Only for whatsapp. */
             header: string | null;
+            /**
+             * @description The kind of the file above the body, which each message gives. Only for whatsapp. One of `image`, `video`, `document`; new values may be added.
+             * @example image
+             */
+            header_media: "image" | "video" | "document" | (string & {}) | null;
             /** @description The text below the body. Only for whatsapp. */
             footer: string | null;
             /** @description The buttons. Only for whatsapp. */
@@ -2064,7 +2832,7 @@ export interface components {
                 type: "quick_reply" | "url" | "phone_number" | (string & {});
                 /** @description The label. */
                 text: string;
-                /** @description The page that a button of type `url` opens. */
+                /** @description The page that a button of type `url` opens. If it ends with `{{1}}`, each message gives the end. */
                 url: string | null;
                 /** @description The number that a button of type `phone_number` calls. */
                 phone_number: string | null;
@@ -2110,7 +2878,7 @@ export interface components {
             /** @description The `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description The fields to change. Fields that are absent or null stay unchanged. An empty text removes header or footer, and an empty list the buttons. */
+        /** @description The fields to change. Fields that are absent or null stay unchanged. An empty text removes header, file or footer, and an empty list the buttons. */
         EditTemplate: {
             /**
              * @description The language of the text, as a BCP 47 tag in its canonical form.
@@ -2128,9 +2896,11 @@ export interface components {
             body?: string | null;
             /** @description The text above the body, only for whatsapp, with at most one variable. Empty: none. */
             header?: string | null;
+            /** @description The kind of a file above the body, in place of `header`, only for whatsapp. Each message gives its file: see [Content](/docs/content). Empty: none. */
+            header_media?: ("" | "image" | "video" | "document") | null;
             /** @description The text below the body, only for whatsapp, without variables. Empty: none. */
             footer?: string | null;
-            /** @description The buttons, only for whatsapp, without variables: up to 10, of which up to 2 open a URL and 1 calls a number. Empty: none. */
+            /** @description The buttons, only for whatsapp: up to 10, of which up to 2 open a URL and 1 calls a number. Empty: none. */
             buttons?: components["schemas"]["NewButton"][] | null;
             /**
              * @description An example value for each variable, by name, for previews and for the review.
@@ -2338,7 +3108,7 @@ export interface components {
             next_cursor: string | null;
         };
         /** @description The report of one change, with the record after it. It is the same in the API, in the event stream and in webhooks. */
-        Event: components["schemas"]["MessageEvent"] | components["schemas"]["FallbackEvent"] | components["schemas"]["RecipientEvent"] | components["schemas"]["TemplateEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["WebhookEndpointEvent"] | components["schemas"]["AuditLogEvent"];
+        Event: components["schemas"]["MessageEvent"] | components["schemas"]["FallbackEvent"] | components["schemas"]["RecipientEvent"] | components["schemas"]["TemplateEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["MediaEvent"] | components["schemas"]["WebhookEndpointEvent"] | components["schemas"]["AuditLogEvent"];
         /** @description The status of a message changed. `data` has the whole message after the change. */
         MessageEvent: {
             /**
@@ -2372,6 +3142,7 @@ export interface components {
                 suppression?: undefined;
                 template?: undefined;
                 batch?: undefined;
+                media?: undefined;
                 webhook_endpoint?: undefined;
                 audit_event?: undefined;
             };
@@ -2410,6 +3181,7 @@ export interface components {
                 suppression?: undefined;
                 template?: undefined;
                 batch?: undefined;
+                media?: undefined;
                 webhook_endpoint?: undefined;
                 audit_event?: undefined;
             };
@@ -2445,6 +3217,7 @@ export interface components {
                 suppression: components["schemas"]["Suppression"];
                 template?: undefined;
                 batch?: undefined;
+                media?: undefined;
                 webhook_endpoint?: undefined;
                 audit_event?: undefined;
             };
@@ -2480,6 +3253,7 @@ export interface components {
                 suppression?: undefined;
                 template: components["schemas"]["Template"];
                 batch?: undefined;
+                media?: undefined;
                 webhook_endpoint?: undefined;
                 audit_event?: undefined;
             };
@@ -2515,6 +3289,43 @@ export interface components {
                 suppression?: undefined;
                 template?: undefined;
                 batch: components["schemas"]["Batch"];
+                media?: undefined;
+                webhook_endpoint?: undefined;
+                audit_event?: undefined;
+            };
+        };
+        /** @description A file of an inbound message was downloaded, or cannot be. */
+        MediaEvent: {
+            /**
+             * @description The id of the event. Use it to ignore repeated deliveries.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /**
+             * @description The type of the event.
+             * @enum {string}
+             */
+            type: "media.ready" | "media.failed";
+            /**
+             * Format: date-time
+             * @description The time of the change.
+             */
+            timestamp: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The changed record. */
+            data: {
+                message?: undefined;
+                previous_status?: undefined;
+                sequence?: undefined;
+                fallback_message_id?: undefined;
+                suppression?: undefined;
+                template?: undefined;
+                batch?: undefined;
+                media: components["schemas"]["Media"];
                 webhook_endpoint?: undefined;
                 audit_event?: undefined;
             };
@@ -2550,6 +3361,7 @@ export interface components {
                 suppression?: undefined;
                 template?: undefined;
                 batch?: undefined;
+                media?: undefined;
                 webhook_endpoint: components["schemas"]["WebhookEndpoint"];
                 audit_event?: undefined;
             };
@@ -2585,6 +3397,7 @@ export interface components {
                 suppression?: undefined;
                 template?: undefined;
                 batch?: undefined;
+                media?: undefined;
                 webhook_endpoint?: undefined;
                 audit_event: components["schemas"]["AuditEvent"];
             };
@@ -2627,7 +3440,7 @@ export interface components {
             url: string;
             /** @description Your own description. */
             description: string | null;
-            /** @description The types of events that it receives: single types, `message.*` for all of a kind, or `*` for all. The types are message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
+            /** @description The types of events that it receives: single types, `message.*` for all of a kind, or `*` for all. The types are message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, media.ready, media.failed, endpoint.disabled, webhook.test, audit.created. */
             event_types: string[];
             /**
              * @description Whether it receives events. One of `enabled`, `disabled`; new values may be added.
@@ -2715,7 +3528,7 @@ export interface components {
             url: string;
             /** @description Your own description. */
             description: string | null;
-            /** @description The types of events that it receives: single types, `message.*` for all of a kind, or `*` for all. The types are message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test, audit.created. */
+            /** @description The types of events that it receives: single types, `message.*` for all of a kind, or `*` for all. The types are message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.unrouted, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, media.ready, media.failed, endpoint.disabled, webhook.test, audit.created. */
             event_types: string[];
             /**
              * @description Whether it receives events. One of `enabled`, `disabled`; new values may be added.
@@ -3166,6 +3979,11 @@ export interface components {
                  * @example 0
                  */
                 suppressions: number;
+                /**
+                 * @description Files that were sent to the person or came from the person, and nobody else.
+                 * @example 0
+                 */
+                media: number;
                 /**
                  * @description Responses that were stored for idempotency keys, other than records of messages.
                  * @example 0
@@ -3812,7 +4630,7 @@ export interface components {
         /** @description A key to create. */
         NewKey: {
             /** @description The permissions of the key. A credential can grant only scopes that it has itself. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write")[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write")[];
             /** @description A name, such as the service that uses the key. */
             name?: string | null;
             /**
@@ -3855,7 +4673,7 @@ export interface components {
              */
             hint: string;
             /** @description The permissions of the key. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write" | (string & {}))[];
             /**
              * Format: date-time
              * @description The time of creation.
@@ -3917,7 +4735,7 @@ export interface components {
              */
             hint: string;
             /** @description The permissions of the key. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write" | (string & {}))[];
             /**
              * Format: date-time
              * @description The time of creation.
@@ -3975,7 +4793,7 @@ export interface components {
             /** @description The name of the key. */
             name: string | null;
             /** @description The permissions of this credential. A token can have fewer than its key. */
-            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | (string & {}))[];
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write" | (string & {}))[];
             /** @description The quota of the environment, shared by all its credentials. */
             tier: {
                 /**
@@ -4033,17 +4851,17 @@ export interface components {
                 name: string | null;
             };
             /**
-             * @description The kind of change. One of `account.created`, `account.changed`, `consent_settings.changed`, `environment.tier_changed`, `endpoint.created`, `endpoint.changed`, `endpoint.deleted`, `endpoint.disabled`, `endpoint.recovered`, `endpoint.secret_rotated`, `key.created`, `key.rotated`, `key.revoked`, `link.created`, `link.changed`, `link.deleted`, `link.paused`, `link.resumed`, `link.tested`, `message.assigned`, `message.canceled`, `message.edited`, `message.redacted`, `message.searched`, `recipient.erased`, `recipient.exported`, `route.created`, `route.changed`, `route.deleted`, `sender.created`, `sender.changed`, `sender.deleted`, `signing_key.rotated`, `suppression.created`, `suppression.imported`, `suppression.lifted`, `template.archived`, `template.created`, `template.changed`, `tier.changed`; new values may be added.
+             * @description The kind of change. One of `account.created`, `account.changed`, `consent_settings.changed`, `environment.tier_changed`, `endpoint.created`, `endpoint.changed`, `endpoint.deleted`, `endpoint.disabled`, `endpoint.recovered`, `endpoint.secret_rotated`, `key.created`, `key.rotated`, `key.revoked`, `link.created`, `link.changed`, `link.deleted`, `link.paused`, `link.resumed`, `link.tested`, `media.deleted`, `message.assigned`, `message.canceled`, `message.edited`, `message.redacted`, `message.searched`, `recipient.erased`, `recipient.exported`, `route.created`, `route.changed`, `route.deleted`, `sender.created`, `sender.changed`, `sender.deleted`, `signing_key.rotated`, `suppression.created`, `suppression.imported`, `suppression.lifted`, `template.archived`, `template.created`, `template.changed`, `tier.changed`; new values may be added.
              * @example account.created
              */
-            action: "account.created" | "account.changed" | "consent_settings.changed" | "environment.tier_changed" | "endpoint.created" | "endpoint.changed" | "endpoint.deleted" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.secret_rotated" | "key.created" | "key.rotated" | "key.revoked" | "link.created" | "link.changed" | "link.deleted" | "link.paused" | "link.resumed" | "link.tested" | "message.assigned" | "message.canceled" | "message.edited" | "message.redacted" | "message.searched" | "recipient.erased" | "recipient.exported" | "route.created" | "route.changed" | "route.deleted" | "sender.created" | "sender.changed" | "sender.deleted" | "signing_key.rotated" | "suppression.created" | "suppression.imported" | "suppression.lifted" | "template.archived" | "template.created" | "template.changed" | "tier.changed" | (string & {});
+            action: "account.created" | "account.changed" | "consent_settings.changed" | "environment.tier_changed" | "endpoint.created" | "endpoint.changed" | "endpoint.deleted" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.secret_rotated" | "key.created" | "key.rotated" | "key.revoked" | "link.created" | "link.changed" | "link.deleted" | "link.paused" | "link.resumed" | "link.tested" | "media.deleted" | "message.assigned" | "message.canceled" | "message.edited" | "message.redacted" | "message.searched" | "recipient.erased" | "recipient.exported" | "route.created" | "route.changed" | "route.deleted" | "sender.created" | "sender.changed" | "sender.deleted" | "signing_key.rotated" | "suppression.created" | "suppression.imported" | "suppression.lifted" | "template.archived" | "template.created" | "template.changed" | "tier.changed" | (string & {});
             /** @description The record that was changed. */
             target: {
                 /**
-                 * @description The type of the record. One of `account`, `consent_settings`, `environment`, `webhook_endpoint`, `key`, `link`, `message`, `recipient`, `route`, `sender`, `signing_key`, `suppression`, `template`, `tier`; new values may be added.
+                 * @description The type of the record. One of `account`, `consent_settings`, `environment`, `webhook_endpoint`, `key`, `link`, `media`, `message`, `recipient`, `route`, `sender`, `signing_key`, `suppression`, `template`, `tier`; new values may be added.
                  * @example account
                  */
-                type: "account" | "consent_settings" | "environment" | "webhook_endpoint" | "key" | "link" | "message" | "recipient" | "route" | "sender" | "signing_key" | "suppression" | "template" | "tier" | (string & {});
+                type: "account" | "consent_settings" | "environment" | "webhook_endpoint" | "key" | "link" | "media" | "message" | "recipient" | "route" | "sender" | "signing_key" | "suppression" | "template" | "tier" | (string & {});
                 /** @description The id of the record. For a recipient, a keyed hash of its number. */
                 id: string | null;
             };
@@ -4253,7 +5071,7 @@ export interface components {
              * @description The stable code of the error, for decisions in programs. New codes may be added.
              * @example invalid_request_payload
              */
-            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "forbidden_address" | "key_outlives_credential" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "link_address_refused" | "link_in_use" | "paused_by_operator" | "already_exists" | "limit_reached" | "live_only" | "defined_in_file" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
+            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "forbidden_address" | "key_outlives_credential" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "link_address_refused" | "link_in_use" | "paused_by_operator" | "already_exists" | "limit_reached" | "live_only" | "defined_in_file" | "media_kind_mismatch" | "media_fetch_failed" | "media_quota_exceeded" | "media_not_ready" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
             /** @description An explanation of this occurrence, for people. */
             detail: string;
             /** @description The id of the request, as in the `X-Request-ID` header. */
@@ -4320,8 +5138,44 @@ export interface components {
     pathItems: never;
 }
 export type NewMessage = components['schemas']['NewMessage'];
+export type NewContent = components['schemas']['NewContent'];
+export type NewTextContent = components['schemas']['NewTextContent'];
+export type NewMediaContent = components['schemas']['NewMediaContent'];
+export type NewButtonsContent = components['schemas']['NewButtonsContent'];
+export type NewContentHeader = components['schemas']['NewContentHeader'];
+export type NewTextHeader = components['schemas']['NewTextHeader'];
+export type NewMediaHeader = components['schemas']['NewMediaHeader'];
+export type NewContentButton = components['schemas']['NewContentButton'];
+export type NewReplyButton = components['schemas']['NewReplyButton'];
+export type NewUrlButton = components['schemas']['NewUrlButton'];
+export type NewPhoneButton = components['schemas']['NewPhoneButton'];
+export type NewListContent = components['schemas']['NewListContent'];
+export type NewLocationContent = components['schemas']['NewLocationContent'];
+export type NewContactsContent = components['schemas']['NewContactsContent'];
+export type NewContact = components['schemas']['NewContact'];
+export type NewReactionContent = components['schemas']['NewReactionContent'];
+export type NewTemplateContent = components['schemas']['NewTemplateContent'];
+export type NewTemplateFile = components['schemas']['NewTemplateFile'];
 export type FallbackStep = components['schemas']['FallbackStep'];
 export type Message = components['schemas']['Message'];
+export type Content = components['schemas']['Content'];
+export type MediaContent = components['schemas']['MediaContent'];
+export type ButtonsContent = components['schemas']['ButtonsContent'];
+export type TextHeader = components['schemas']['TextHeader'];
+export type MediaHeader = components['schemas']['MediaHeader'];
+export type ContentButton = components['schemas']['ContentButton'];
+export type ListContent = components['schemas']['ListContent'];
+export type LocationContent = components['schemas']['LocationContent'];
+export type ContactsContent = components['schemas']['ContactsContent'];
+export type Contact = components['schemas']['Contact'];
+export type ReactionContent = components['schemas']['ReactionContent'];
+export type TemplateContent = components['schemas']['TemplateContent'];
+export type ReplyContent = components['schemas']['ReplyContent'];
+export type FormContent = components['schemas']['FormContent'];
+export type OrderContent = components['schemas']['OrderContent'];
+export type SystemContent = components['schemas']['SystemContent'];
+export type UnsupportedContent = components['schemas']['UnsupportedContent'];
+export type OtherContent = components['schemas']['OtherContent'];
 export type MessageValidation = components['schemas']['MessageValidation'];
 export type LinkWeight = components['schemas']['LinkWeight'];
 export type MessagePage = components['schemas']['MessagePage'];
@@ -4337,6 +5191,10 @@ export type BatchItem = components['schemas']['BatchItem'];
 export type AcceptedBatch = components['schemas']['AcceptedBatch'];
 export type BatchPage = components['schemas']['BatchPage'];
 export type Batch = components['schemas']['Batch'];
+export type FetchedMedia = components['schemas']['FetchedMedia'];
+export type Media = components['schemas']['Media'];
+export type MediaPage = components['schemas']['MediaPage'];
+export type DeletedMedia = components['schemas']['DeletedMedia'];
 export type NewTemplate = components['schemas']['NewTemplate'];
 export type NewButton = components['schemas']['NewButton'];
 export type Template = components['schemas']['Template'];
@@ -4356,6 +5214,7 @@ export type FallbackEvent = components['schemas']['FallbackEvent'];
 export type RecipientEvent = components['schemas']['RecipientEvent'];
 export type TemplateEvent = components['schemas']['TemplateEvent'];
 export type BatchEvent = components['schemas']['BatchEvent'];
+export type MediaEvent = components['schemas']['MediaEvent'];
 export type WebhookEndpointEvent = components['schemas']['WebhookEndpointEvent'];
 export type AuditLogEvent = components['schemas']['AuditLogEvent'];
 export type NewWebhookEndpoint = components['schemas']['NewWebhookEndpoint'];
@@ -4813,6 +5672,161 @@ export interface operations {
             };
         };
     };
+    listMedia: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
+                cursor?: string;
+                /** @description Only media of this kind. */
+                kind?: "image" | "audio" | "video" | "document" | "sticker";
+                /** @description Only media from this source. */
+                source?: "upload" | "url" | "inbound";
+                /** @description Only media with this status. */
+                status?: "pending" | "ready" | "failed";
+                /** @description Only media that were created after this time. */
+                created_after?: string;
+                /** @description Only media that were created before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of media. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MediaPage"];
+                };
+            };
+        };
+    };
+    createMedia: {
+        parameters: {
+            query?: {
+                /** @description The kind as which the file is sent. Without it, the usual kind of its type. A file of any type can be a `document`. */
+                kind?: "image" | "audio" | "video" | "document" | "sticker";
+                /** @description The name of the file, which the recipient of a document sees. */
+                file_name?: string;
+            };
+            header?: {
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FetchedMedia"];
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description The file was stored. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Media"];
+                };
+            };
+        };
+    };
+    getMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the media. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The media. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Media"];
+                };
+            };
+        };
+    };
+    deleteMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the media. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The media were deleted. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedMedia"];
+                };
+            };
+        };
+    };
+    getMediaContent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the media. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes of the file. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+        };
+    };
     listTemplates: {
         parameters: {
             query?: {
@@ -5167,7 +6181,7 @@ export interface operations {
                 /** @description The `next_cursor` of the previous page. Omit it for the first page. */
                 cursor?: string;
                 /** @description Only events of this type, such as `message.delivered`, or all of a kind with `message.*`. */
-                type?: "*" | "message.*" | "recipient.*" | "template.*" | "batch.*" | "endpoint.*" | "webhook.*" | "audit.*" | "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | "audit.created";
+                type?: "*" | "message.*" | "recipient.*" | "template.*" | "batch.*" | "media.*" | "endpoint.*" | "webhook.*" | "audit.*" | "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "media.ready" | "media.failed" | "endpoint.disabled" | "webhook.test" | "audit.created";
                 /** @description Only events of this message. */
                 message_id?: string;
                 /** @description Only events after this time. */
@@ -5200,7 +6214,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only events of this type, such as `message.delivered`, or all of a kind with `message.*`. */
-                type?: "*" | "message.*" | "recipient.*" | "template.*" | "batch.*" | "endpoint.*" | "webhook.*" | "audit.*" | "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | "audit.created";
+                type?: "*" | "message.*" | "recipient.*" | "template.*" | "batch.*" | "media.*" | "endpoint.*" | "webhook.*" | "audit.*" | "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.unrouted" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "media.ready" | "media.failed" | "endpoint.disabled" | "webhook.test" | "audit.created";
             };
             header?: {
                 /** @description The id of the last event that you received. The stream continues after it. */

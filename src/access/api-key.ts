@@ -40,6 +40,9 @@ export function newApiKey(environment: Environment, checksumSecret: Buffer): str
 export const hasKeyedChecksum = (text: string, checksumSecret: Buffer): boolean =>
   FORM.test(text) && checksum(text.slice(0, -CHECKSUM_DIGITS), checksumSecret) === text.slice(-CHECKSUM_DIGITS);
 
+/** Whether the text has the length and the characters of a key, also if it is made up. */
+export const hasKeyForm = (text: string): boolean => FORM.test(text) || FIRST_FORM.test(text);
+
 /** Whether the text is a key of the first form, which anybody can make up. */
 export const isOfFirstForm = (text: string): boolean =>
   FIRST_FORM.test(text) && toBase62(crc32(text.slice(0, -CRC_DIGITS)), CRC_DIGITS) === text.slice(-CRC_DIGITS);

@@ -6,7 +6,7 @@ import { idKey, type AccountId, type KeyId } from "../model/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Database } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
-import { hashApiKey, type RecognizeKey } from "./api-key.ts";
+import { hashApiKey, hasKeyForm, type RecognizeKey } from "./api-key.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Tier } from "./quota.ts";
 import type { Scope } from "./scope.ts";
@@ -70,7 +70,8 @@ export class Authenticator {
     const cached = this.#cached.get(token);
     if (cached !== undefined && performance.now() < cached.until) return cached.credential;
     if (performance.now() < (this.#refusedUntil.get(token) ?? 0)) throw invalidToken();
-    return looksLikeToken(token) || this.#parts.recognizes(token) ? this.#lookUp(token) : refuse();
+    if (looksLikeToken(token) || this.#parts.recognizes(token)) return this.#lookUp(token);
+    throw hasKeyForm(token) ? invalidToken() : invalidToken(NEITHER_FORM);
   }
 
   /** The environment of a credential when it was last looked up, however long ago. It decides whose budget a request uses while the
@@ -194,9 +195,13 @@ function refuse(): never {
   throw invalidToken();
 }
 
-export const invalidToken = (): Problem =>
+// A key that was cut, or a text from another field, is the usual cause.
+const NEITHER_FORM =
+  "the credential has neither the form of an API key (gw_test_ or gw_live_, then 40 letters and digits) nor that of an access token; check that it was copied completely";
+
+export const invalidToken = (detail = "the credential is unknown, expired or revoked"): Problem =>
   new Problem("unauthorized_invalid_token", {
-    detail: "the credential is unknown, expired or revoked",
+    detail,
     headers: { "www-authenticate": `${CHALLENGE}, error="invalid_token"` },
   });
 

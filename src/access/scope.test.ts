@@ -10,6 +10,8 @@ test("the scopes are those of the contract", () => {
     "keys:write",
     "links:read",
     "links:write",
+    "media:read",
+    "media:write",
     "messages:read",
     "messages:send",
     "recipients:erase",

@@ -20,6 +20,8 @@ export const SCOPES = [
   "recipients:erase",
   "verifications:read",
   "verifications:write",
+  "media:read",
+  "media:write",
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];
@@ -28,7 +30,10 @@ export const isScope = (text: string): text is Scope => (SCOPES as readonly stri
 
 /** Named lists of scopes, for the usual uses of a key. */
 export const SCOPE_PRESETS = {
-  send: { scopes: ["messages:send", "messages:read", "templates:read", "events:read"], help: "send messages and follow them" },
+  send: {
+    scopes: ["messages:send", "messages:read", "templates:read", "events:read", "media:read", "media:write"],
+    help: "send messages and follow them",
+  },
   app: {
     scopes: SCOPES.filter((scope) => !["keys:write", "links:write", "audit:read", "recipients:erase"].includes(scope)),
     help: "an application: everything except changes of keys and links, the audit log and erasure",

@@ -7,6 +7,7 @@ import { Problem } from "../http/problem.ts";
 import { FairLimit, type Room } from "../lib/fair-limit.ts";
 import { idKey } from "../model/id.ts";
 import type { Exchange } from "./exchange.ts";
+import { declaredBytes } from "./intake.ts";
 import type { Metrics } from "./metrics.ts";
 import { BODY_LIMIT_BYTES, tooLarge, unsupportedMediaType } from "./responses.ts";
 import type { Route } from "./route.ts";
@@ -34,7 +35,8 @@ export async function admit(
   if (decision !== undefined) checkQuota(exchange, metrics, credential, decision);
   requireAddress(credential, exchange.ip);
   if (route.scope !== null) requireScope(credential, route.scope);
-  if (route.body !== undefined) checkMediaType(exchange, route.maxBodyBytes);
+  if (exchange.isUpload) checkUpload(exchange, route.upload);
+  else if (route.body !== undefined) checkMediaType(exchange, route.maxBodyBytes);
   return credential;
 }
 
@@ -77,10 +79,19 @@ function checkQuota(exchange: Exchange, metrics: Metrics, credential: Credential
 // An allow-list: the lenient parsing of media types has been a source of bypasses.
 const JSON_MEDIA_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
-function checkMediaType({ request: { headers } }: Exchange, maxBodyBytes = BODY_LIMIT_BYTES): void {
-  const encoding = headers["content-encoding"];
-  const isPlain = encoding === undefined || encoding === "identity";
-  if (!isPlain || !JSON_MEDIA_TYPE.test(headers["content-type"] ?? "")) throw unsupportedMediaType();
+export const isJson = ({ request: { headers } }: Exchange): boolean => JSON_MEDIA_TYPE.test(headers["content-type"] ?? "");
+
+const isPlain = ({ request: { headers } }: Exchange): boolean =>
+  headers["content-encoding"] === undefined || headers["content-encoding"] === "identity";
+
+function checkUpload(exchange: Exchange, { maxBytes }: { maxBytes: number } = { maxBytes: 0 }): void {
+  if (!isPlain(exchange)) throw new Problem("unsupported_media_type", { detail: "an upload may have no content encoding" });
+  if ((declaredBytes(exchange.request) ?? 0) > maxBytes) throw tooLarge(maxBytes);
+}
+
+function checkMediaType(exchange: Exchange, maxBodyBytes = BODY_LIMIT_BYTES): void {
+  const { headers } = exchange.request;
+  if (!isPlain(exchange) || !isJson(exchange)) throw unsupportedMediaType();
   const length = Number(headers["content-length"] ?? 0);
   if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
 }

@@ -70,6 +70,10 @@ export class Exchange {
   arrival: Arrival | undefined;
   heldBody: Readable | undefined;
   body: Buffer | undefined;
+  /** The handler reads the body as a stream. */
+  isUpload = false;
+  /** The bytes of such a body that have arrived. */
+  uploadedBytes = 0;
   /** The span of an admitted request, with tracing. */
   span: Span | undefined;
   /** The path of the record that the request has created. */

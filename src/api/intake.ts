@@ -23,7 +23,8 @@ export type RejectionReason =
   | "responses_of_account"
   | "responses"
   | "responses_unread"
-  | "work_of_account";
+  | "work_of_account"
+  | "uploads";
 
 /** The budgets of this process. */
 export type IntakeLimits = {
@@ -88,8 +89,11 @@ export class Intake {
   /** By environment. */
   readonly #tenantBodies: SharedBudget;
   readonly #rejected: (reason: RejectionReason) => void;
+  readonly #bodyMs: number;
 
-  constructor(limits: IntakeLimits, rejected: (reason: RejectionReason) => void) {
+  /** `bodyMs`: the time that a body may take. */
+  constructor(limits: IntakeLimits, rejected: (reason: RejectionReason) => void, bodyMs = Infinity) {
+    this.#bodyMs = bodyMs;
     this.#requests = new SharedBudget({ total: Infinity, share: limits.maxConnectionsPerPeer });
     const { anonymousBodyBytes: anonymous, tenantBodyBytes: tenants } = limits;
     this.#bodiesOfPeers = new SharedBudget({ total: Infinity, share: anonymous / BODY_SHARES });
@@ -110,14 +114,14 @@ export class Intake {
   expectAnonymous(incoming: Incoming, receiver: string, limit: number): void {
     const { arrival, length } = bodyOf(incoming, limit);
     arrival.claim(this.#claimsOfStranger(arrival.peer, receiver));
-    arrival.body = { length, limit, timeoutMs: ANONYMOUS_BODY_MS, grow: this.#growthOf(arrival) };
+    arrival.body = { length, limit, timeoutMs: Math.min(ANONYMOUS_BODY_MS, this.#bodyMs), grow: this.#growthOf(arrival) };
   }
 
   /** Counts the bytes of a body as they arrive, for the environment of the credential. */
   expectFrom(environmentKey: string, incoming: Incoming, limit: number): void {
     const { arrival, length } = bodyOf(incoming, limit);
     arrival.claim(this.#claimsOf(environmentKey));
-    arrival.body = { length, limit, grow: this.#growthOf(arrival) };
+    arrival.body = { length, limit, timeoutMs: this.#bodyMs, grow: this.#growthOf(arrival) };
   }
 
   /** Takes the bytes of a body that is held while its credential is looked up, for the environment that the credential had at its last use.
@@ -220,13 +224,13 @@ export type BodyForm = {
   /** The declared length; undefined for a chunked body. */
   length: number | undefined;
   limit: number;
-  /** The time that the body may take; undefined: the time of the request. */
+  /** The time that the body may take; undefined for any. */
   timeoutMs?: number | undefined;
   /** Takes memory for more bytes. Throws if there is none. */
   grow: (amount: number) => void;
 };
 
-export const NO_BODY_ALLOWED: BodyForm = { length: undefined, limit: 0, grow: () => undefined };
+export const NO_BODY_ALLOWED: BodyForm = { length: undefined, limit: 0, timeoutMs: ANONYMOUS_BODY_MS, grow: () => undefined };
 
 /** The declared length of a body; undefined for a chunked one. */
 export const declaredBytes = ({ headers }: Pick<IncomingMessage, "headers">): number | undefined =>

@@ -1,7 +1,7 @@
 /** A page: a path that is served without a credential, for people, probes and carriers. */
 import type { Problem } from "../http/problem.ts";
 import type { Schema } from "../http/schema.ts";
-import type { Route } from "./route.ts";
+import type { Route, StreamResponse } from "./route.ts";
 
 export const HTML_TYPE = "text/html; charset=utf-8";
 
@@ -39,5 +39,5 @@ export type Page = {
   /** Writes the errors of a page that has its own JSON form for them. */
   writeProblem?: (problem: Problem, origin: string, requestId: string) => string;
   operation?: PageOperation;
-  render: (request: PageRequest) => Promise<PageResponse>;
+  render: (request: PageRequest) => Promise<PageResponse | StreamResponse>;
 };

@@ -45,26 +45,30 @@ export function createReader(route: Route, box: SecretBox): Reader {
     query: compile(route.query ?? NO_QUERY, "query"),
     params: route.params && compile(route.params, "path"),
   };
-  const parse: Reader["parse"] = ({ body = Buffer.alloc(0) }) => (route.body === undefined ? NO_BODY : parseJsonBody(body));
+  const ofUpload: Validators = { ...validators, body: undefined };
+  const parse: Reader["parse"] = ({ body = Buffer.alloc(0), isUpload }) =>
+    route.body === undefined || isUpload ? NO_BODY : parseJsonBody(body);
   const check: Reader["check"] = (exchange, { value, isSuspect }) => {
     if (isSuspect) assertStorable(value);
     const key = route.isIdempotent ? parseIdempotencyKey(exchange.request.headers["idempotency-key"]) : undefined;
     const query = route.query === undefined ? exchange.query : coerceQuery(route.query, exchange.query);
-    const faults = findFaults(route, validators, { params: exchange.params, query, value });
+    const faults = findFaults(route, exchange.isUpload ? ofUpload : validators, { params: exchange.params, query, value });
     const refused = route.reportsFaults === true && isObject(value) ? faults.filter((fault) => !("pointer" in fault)) : faults;
     if (refused.length > 0) throw new Problem("invalid_request_payload", { errors: refused });
     return { value, query, key, faults };
   };
   const read: Reader["read"] = ({ exchange, credential }, { value, query, key, faults }, context) => {
-    const claim: IdempotencyClaim | undefined =
-      key && idempotencyClaim(lockSecret, credential.environmentKey, key, fingerprintOf(exchange.method, exchange.url, value));
+    const claimOf = (content: unknown): IdempotencyClaim | undefined =>
+      key && idempotencyClaim(lockSecret, credential.environmentKey, key, fingerprintOf(exchange.method, exchange.url, content));
+    const claim = exchange.isUpload ? undefined : claimOf(value);
     const header = (name: string): string | undefined => {
       const found = exchange.request.headers[name];
       return typeof found === "string" ? found : undefined;
     };
     // The schemas have checked the values, so they have the types of the handler.
     const parsed = { body: value as never, query: query as never, params: exchange.params as never };
-    return { ...parsed, credential, claim, header, faults, ...context };
+    // No JSON body of a request is a text.
+    return { ...parsed, credential, claim, claimOf: (sha256) => claimOf(sha256.toString("hex")), header, faults, ...context };
   };
   return { parse, check, read };
 }

@@ -9,8 +9,10 @@ import type { Span, Tracing } from "../tracing/tracing.ts";
 import { compress } from "./compression.ts";
 import type { Exchange, Matched } from "./exchange.ts";
 import type { Page } from "./page.ts";
-import { contentTypeFor } from "./responses.ts";
-import type { Route, RouteResponse } from "./route.ts";
+import { nextPageOf } from "./paging.ts";
+import { CLIENT_CLOSED, contentTypeFor } from "./responses.ts";
+import type { Route, RouteResponse, StreamResponse } from "./route.ts";
+import { begin } from "./stream.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { isLoopback } from "../lib/addresses.ts";
 
@@ -45,9 +47,10 @@ export function report(exchange: Exchange, route: string, outcome: Outcome, { lo
     note(credential, status, () => answeredRequest(exchange, matched, outcome));
 }
 
-/** Whether the console shows something to a person. It reads again every few seconds, and would fill the request log. */
+/** Whether the console shows something to a person. It reads again every few seconds, and would fill the request log. Its event streams end when
+ *  the person leaves. */
 const isViewOfConsole = ({ method, request }: Exchange, status: number): boolean =>
-  method === "GET" && status < 400 && request.headers["sec-fetch-site"] === "same-origin";
+  method === "GET" && (status < 400 || status === CLIENT_CLOSED) && request.headers["sec-fetch-site"] === "same-origin";
 
 /** The fields of a request's log line, as JSON. Every value is a number, a known word, or consists of characters that JSON does not escape. */
 function requestLine(exchange: Exchange, route: string, { status, tookMs }: Outcome): string {
@@ -93,7 +96,7 @@ function answeredRequest(exchange: Exchange, { path, operation = "" }: Matched, 
     isReplay,
     peer: ip,
     userAgent: request.headers["user-agent"],
-    requestBytes: body?.length ?? 0,
+    requestBytes: body?.length ?? exchange.uploadedBytes,
     responseBytes: sentBytes,
     messageId: messageOf(exchange),
     refused: refusal === undefined ? undefined : { body, problem: refusal },
@@ -196,12 +199,25 @@ export const beginSpan = (
     "godwit.environment": environment,
   });
 
-export async function sendReply(route: Route, exchange: Exchange, { status, body, headers }: RouteResponse): Promise<void> {
+export async function sendReply(route: Route, exchange: Exchange, response: RouteResponse): Promise<void> {
+  const { status, body, headers, location, isReplay } = response;
+  if (isReplay) {
+    exchange.isReplay = true;
+    exchange.header("idempotent-replayed", "true");
+  }
+  if (location) {
+    exchange.header("location", location);
+    exchange.location = location;
+  }
+  const next = route.query === undefined ? undefined : nextPageOf(exchange.url, body);
+  if (next !== undefined) exchange.header("link", `<${next}>; rel="next"`);
   if (headers) exchange.headers(headers);
   exchange.send(status, contentTypeFor(status), route.isCompressible === true ? await compress(exchange, body) : body);
 }
 
-export async function respondWithPage(page: Page, exchange: Exchange): Promise<void> {
+type Stream = (response: StreamResponse, exchange: Exchange) => Promise<void>;
+
+export async function respondWithPage(page: Page, exchange: Exchange, stream: Stream): Promise<void> {
   const { params, query, request, url, ip, origin, body } = exchange;
   const rendered = await page.render({
     params,
@@ -213,6 +229,7 @@ export async function respondWithPage(page: Page, exchange: Exchange): Promise<v
     isLocal: isFromThisMachine(request),
     origin,
   });
+  if ("frames" in rendered) return stream({ ...rendered, frames: await begin(rendered.frames) }, exchange);
   exchange.headers(rendered.headers ?? {});
   exchange.send(rendered.status, rendered.contentType, rendered.body);
 }

@@ -25,6 +25,9 @@ export const newRequestId = (): RequestId => toId("req", newRequestUuid(Date.now
 
 export const BODY_LIMIT_BYTES = 65_536;
 
+// Only in logs and metrics: the client closed the connection before the response was complete. Proxies commonly use this number.
+export const CLIENT_CLOSED = 499;
+
 /** Converts an error into the problem for the client. Undefined: the error is a fault of this service, for the log. */
 export function toProblem(error: Error & { statusCode?: number }): Problem | undefined {
   if (error instanceof Problem) return error;

@@ -35,6 +35,19 @@ export type Call<Body, Query, Params> = {
   isAdmitted: () => Promise<boolean>;
   /** Aborted when the client disconnects or the service stops, for streaming responses. */
   gone: () => AbortSignal;
+  /** Computes the claim of an upload, whose fingerprint is known after its last byte. */
+  claimOf: (sha256: Buffer) => IdempotencyClaim | undefined;
+  /** The body of an upload. The request has no `body` and no `claim` then. */
+  upload?: UploadedBody;
+};
+
+/** A body that is read as a stream. It fails if the client disconnects or sends too slowly. */
+export type UploadedBody = {
+  /** The media type that the client declares. */
+  contentType: string | undefined;
+  /** The declared length; undefined for a chunked body. */
+  length: number | undefined;
+  pieces: AsyncIterable<Buffer>;
 };
 
 export type Urgency = "urgent" | "usual" | "bulk";
@@ -47,8 +60,13 @@ export type RouteResponse = {
   headers?: Problem["headers"] | undefined;
 };
 
-/** A streaming response: frames of text, until they end or the client disconnects. */
-export type StreamResponse = { status: 200; contentType: string; frames: AsyncGenerator<string> };
+/** A streaming response: frames of text or bytes, until they end or the client disconnects. */
+export type StreamResponse = {
+  status: 200;
+  contentType: string;
+  headers?: Readonly<Record<string, string>>;
+  frames: AsyncGenerator<string | Buffer>;
+};
 
 /** The response of a write. */
 export const toResponse = (response: Executed | Replay): RouteResponse => ({
@@ -94,6 +112,8 @@ export type Route = {
   documentedBody?: Schema;
   /** The limit of the body; 64 kB by default. */
   maxBodyBytes?: number;
+  /** A body of another type than JSON is an upload, which the handler reads as a stream. */
+  upload?: { maxBytes: number };
   /** The cost in requests of the quota; one by default. */
   cost?: (body: unknown) => number;
   /** The handler reports the faults of the body in its response, and the request is not refused. */

@@ -19,15 +19,15 @@ import { certificateEnd, listenOn } from "./listening.ts";
 import type { Metrics } from "./metrics.ts";
 import { OpenConnections } from "./open-connections.ts";
 import type { Page } from "./page.ts";
-import { nextPageOf } from "./paging.ts";
 import { createReader } from "./read-request.ts";
 import { beginSpan, callerOf, malformation, MAX_HEADERS, report, respondWithPage, sendReply, singles, type Reports } from "./requests.ts";
 import { unmatched } from "./similar-path.ts";
-import { BODY_LIMIT_BYTES, contentTypeFor, JSON_TYPE, toProblem } from "./responses.ts";
+import { BODY_LIMIT_BYTES, CLIENT_CLOSED, contentTypeFor, JSON_TYPE, toProblem } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
-import { closeUnread, guardSockets, Pipelines, refuseOutsider } from "./sockets.ts";
+import { closeUnread, guardSockets, limitRest, Pipelines, refuseOutsider } from "./sockets.ts";
 import { begin, goneSignal, pumpFrames } from "./stream.ts";
 import { UnreadResponses, type ResponseLimits } from "./unread-responses.ts";
+import { MAX_UPLOAD_MS, Uploads } from "./uploads.ts";
 
 export type ServerOptions = {
   host: string;
@@ -69,9 +69,6 @@ const WAITING_PARTS = 4;
 // Within the thirty seconds of a stop, with time for the database to stop afterwards.
 const DRAIN_MS = 12_000;
 
-// Only in logs and metrics: the client closed the connection before the response was complete. Proxies commonly use this number.
-const CLIENT_CLOSED = 499;
-
 export class Server {
   readonly #options: ServerOptions;
   readonly #server: HttpServer;
@@ -85,6 +82,7 @@ export class Server {
   readonly #streaming = new AbortController();
   readonly #failures: FailedAuthentications;
   readonly #pipelines: Pipelines;
+  readonly #uploads: Uploads;
   /** The requests whose clients send the body only after `100 Continue`. */
   readonly #awaitingContinue = new WeakSet<IncomingMessage>();
   #isStopping = false;
@@ -98,7 +96,8 @@ export class Server {
     this.#failures = new FailedAuthentications(options.failureDelayMs);
     this.#paths = [...new Set(routes.map(({ path }) => path))];
     this.#router = createRouter([...routes.map((route) => this.#rowOf(route)), ...pages.map((page) => this.#rowOfPage(page))]);
-    this.#intake = new Intake(options.intake, (reason) => metrics.rejected(reason));
+    this.#intake = new Intake(options.intake, (reason) => metrics.rejected(reason), options.requestTimeoutMs);
+    this.#uploads = new Uploads(() => metrics.rejected("uploads"), this.#streaming.signal);
     this.#connections = new OpenConnections(options.intake, trustedProxies, (reason) => metrics.rejected(reason));
     this.#pipelines = new Pipelines({
       begin: this.#handle,
@@ -142,7 +141,8 @@ export class Server {
       maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
       headersTimeout: requestTimeoutMs,
-      requestTimeout: requestTimeoutMs,
+      // Bodies have shorter limits, except uploads.
+      requestTimeout: Math.max(requestTimeoutMs, MAX_UPLOAD_MS),
       keepAliveTimeout: KEEP_ALIVE_MS,
       // Node would respond to a missing Host header itself, without a request id.
       requireHostHeader: false,
@@ -188,6 +188,7 @@ export class Server {
 
   async #readBody(row: RoutedRow, exchange: Exchange): Promise<void> {
     const { request, response, heldBody, arrival } = exchange;
+    if (exchange.isUpload) return;
     // Node would ask for the body of a request that is refused as well.
     if (this.#awaitingContinue.has(request)) response.writeContinue();
     if (row.method === "GET" && hasCostlyRest(request, true)) closeUnread(exchange);
@@ -206,6 +207,7 @@ export class Server {
     const { request, response, arrival, matched, span } = exchange;
     this.#inFlight -= 1;
     arrival?.end();
+    if (!request.complete) limitRest(request, this.#options.requestTimeoutMs);
     const tookMs = performance.now() - exchange.startedAt;
     const route = matched?.path ?? "unmatched";
     const status = response.writableFinished ? exchange.status : CLIENT_CLOSED;
@@ -225,9 +227,10 @@ export class Server {
       path: routerPath(route.path),
       operation: route.isUnlogged === true ? undefined : route.operationId,
       admit: async (exchange) => {
+        if (route.upload !== undefined) this.#uploads.recognize(exchange);
         const credential = await admit(route, exchange, this.#options, () => this.#holdBody(exchange));
         this.#connections.claim(exchange.request.socket, credential.environmentKey);
-        if (route.method !== "GET") this.#intake.expectFrom(credential.environmentKey, exchange, maxBodyBytes);
+        if (route.method !== "GET" && !exchange.isUpload) this.#intake.expectFrom(credential.environmentKey, exchange, maxBodyBytes);
         if (tracing !== undefined) exchange.span = beginSpan(tracing, route, exchange, credential);
         return () => respond({ exchange, credential });
       },
@@ -236,7 +239,7 @@ export class Server {
 
   #holdBody(exchange: Exchange): void {
     const { request, heldBody, method } = exchange;
-    if (heldBody !== undefined || method === "GET" || declaredBytes(request) === 0) return;
+    if (heldBody !== undefined || method === "GET" || exchange.isUpload || declaredBytes(request) === 0) return;
     const environmentKey = this.#options.authenticator.lastEnvironmentOf(request.headers.authorization);
     if (this.#intake.hold(exchange, environmentKey)) exchange.heldBody = holdBody(request);
   }
@@ -262,34 +265,27 @@ export class Server {
         gone: () => goneSignal(exchange.response, this.#streaming.signal),
         trace: exchange.span?.trace ?? (route.keepsTrace ? readTrace(exchange.request.headers) : undefined),
       });
-      const response = await this.#runHandler(route, call);
+      const response = await this.#runHandler(route, call, exchange);
       if ("frames" in response) return this.#stream({ ...response, frames: await begin(response.frames) }, exchange);
-      if (response.isReplay) {
-        exchange.isReplay = true;
-        exchange.header("idempotent-replayed", "true");
-        metrics.replayed();
-      }
-      if (response.location) {
-        exchange.header("location", response.location);
-        exchange.location = response.location;
-      }
-      const next = route.query === undefined ? undefined : nextPageOf(exchange.url, response.body);
-      if (next !== undefined) exchange.header("link", `<${next}>; rel="next"`);
+      if (response.isReplay) metrics.replayed();
       await sendReply(route, exchange, response);
     };
   }
 
   /** The work counts as in flight even after its client has disconnected, so that a stop waits for it. */
-  async #runHandler(route: Route, call: Call<never, never, never>): Promise<RouteResponse | StreamResponse> {
+  async #runHandler(route: Route, call: Call<never, never, never>, exchange: Exchange): Promise<RouteResponse | StreamResponse> {
     this.#inFlight += 1;
     try {
-      return await this.#options.turns.run(route, call, () => route.handle(call));
+      if (!exchange.isUpload) return await this.#options.turns.run(route, call, () => route.handle(call));
+      const ask = this.#awaitingContinue.has(exchange.request);
+      return await this.#uploads.run(exchange, call, ask, (upload) => route.handle({ ...call, upload }));
     } finally {
       this.#inFlight -= 1;
     }
   }
 
-  async #stream({ status, contentType, frames }: StreamResponse, exchange: Exchange): Promise<void> {
+  readonly #stream = async ({ status, contentType, headers, frames }: StreamResponse, exchange: Exchange): Promise<void> => {
+    if (headers !== undefined) exchange.headers(headers);
     exchange.beginStream(status, contentType);
     await pumpFrames(exchange.response, frames, { signal: this.#streaming.signal }).catch((error: unknown) => {
       this.#options.log.error(
@@ -298,7 +294,7 @@ export class Server {
       );
       exchange.response.destroy();
     });
-  }
+  };
 
   #rowOfPage(page: Page): RoutedRow {
     return {
@@ -309,7 +305,7 @@ export class Server {
         const { maxBodyBytes } = page.admit?.({ params: exchange.params, headers: singles(exchange.request.headers) }) ?? page;
         const receiver = [page.path, ...Object.values(exchange.params)].join(" ");
         if (page.method !== "GET" && maxBodyBytes !== undefined) this.#intake.expectAnonymous(exchange, receiver, maxBodyBytes);
-        return () => respondWithPage(page, exchange);
+        return () => respondWithPage(page, exchange, this.#stream);
       },
     };
   }

@@ -115,6 +115,13 @@ export function closeUnread(exchange: Exchange): void {
   socket.destroySoon = () => endUnread(socket);
 }
 
+/** Ends the connection if the rest of a body that nothing reads takes too long. */
+export function limitRest(request: IncomingMessage, limitMs: number): void {
+  if (request.socket.destroyed) return;
+  const timer = setTimeout(() => request.socket.destroy(), limitMs).unref();
+  request.once("close", () => clearTimeout(timer));
+}
+
 // Clients that pipeline send a few requests at a time. Node reads up to 64 kB at once, which is room for thousands.
 const MAX_OUTSTANDING = 8;
 // The part of the memory for waiting requests that one peer can take.

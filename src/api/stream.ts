@@ -1,5 +1,7 @@
-/** Streaming responses: frames of text, written as fast as the client reads. A client that stops reading is disconnected. */
+/** Streaming responses: frames of text or bytes, written as fast as the client reads. A client that stops reading is disconnected. */
 import type { ServerResponse } from "node:http";
+
+type Frames = AsyncGenerator<string | Buffer>;
 
 // Longer than a phone takes to change networks. Meanwhile one buffer of the socket waits for the client.
 const STALL_MS = 30_000;
@@ -14,12 +16,12 @@ export function goneSignal(response: ServerResponse, stopping: AbortSignal): Abo
 }
 
 /** Waits for the first frame. If it fails, the request fails, and its response is a problem with a status. */
-export async function begin(frames: AsyncGenerator<string>): Promise<AsyncGenerator<string>> {
+export async function begin(frames: Frames): Promise<Frames> {
   const first = await frames.next();
   return continued(first, frames);
 }
 
-async function* continued(first: IteratorResult<string>, frames: AsyncGenerator<string>): AsyncGenerator<string> {
+async function* continued(first: IteratorResult<string | Buffer>, frames: Frames): Frames {
   try {
     if (first.done !== true) yield first.value;
     yield* frames;
@@ -30,7 +32,7 @@ async function* continued(first: IteratorResult<string>, frames: AsyncGenerator<
 
 export async function pumpFrames(
   response: ServerResponse,
-  frames: AsyncGenerator<string>,
+  frames: Frames,
   { signal, stallMs = STALL_MS }: { signal: AbortSignal; stallMs?: number },
 ): Promise<void> {
   const isHead = response.req.method === "HEAD";

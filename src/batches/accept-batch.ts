@@ -6,7 +6,8 @@ import { Once, type Executed, type Replay, type WriteCall, type WriteResponse } 
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { encodeId, newId } from "../model/id.ts";
 import type { AcceptParts } from "../messages/accept.ts";
-import { consentProblem, type Origin } from "../messages/compose.ts";
+import { type Origin } from "../messages/compose.ts";
+import { consentProblem } from "../messages/refusals.ts";
 import { storeMessages, toAcceptance, type Acceptance } from "../messages/accept-statement.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";

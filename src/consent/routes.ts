@@ -195,7 +195,7 @@ export const consentSettingsRoutes = (changer: ConsentSettingsChanger): Route[] 
     isIdempotent: true,
     summary: "Update the consent settings",
     description:
-      "Replaces the given settings; settings that are absent or null stay unchanged. The English opt-out words cannot be removed, and a word can be in one list only. The new settings apply to inbound messages that arrive after the response. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Automatic replies](/docs/consent#automatic-replies).",
+      "Replaces the given settings; settings that are absent or null stay unchanged. The English opt-out words cannot be removed, and a word can be in one list only. The new settings apply to inbound messages that arrive after the response. Send an `Idempotency-Key`, so that you can repeat the request safely. See [Automatic replies](/docs/inbound#automatic-replies).",
     body: ConsentChangeBody,
     check: wordFaults,
     reply: { status: 200, description: "The settings after the change.", schema: ConsentSettingsRecord },

@@ -11,8 +11,8 @@ import { sql } from "./sql.ts";
 import { SCHEMA_IN_NAME } from "./session-names.ts";
 import { writeCompactRecords } from "./stored-record.ts";
 
-/** The schema from which on releases read compact records of events. */
-export const COMPACT_SCHEMA = 36;
+/** The schema from which on releases read compact records of events, and send the contents of messages. */
+export const EXCLUSIVE_SCHEMA = 39;
 
 /** Excludes earlier releases if none is connected. Returns whether they are excluded. */
 export const excludeEarlierReleases = (db: Database): Promise<boolean> =>
@@ -21,7 +21,7 @@ export const excludeEarlierReleases = (db: Database): Promise<boolean> =>
       sql`select pg_try_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.migrations}) as is_mine`,
     );
     const [schema] = await tx.rows<{ is_exclusive: boolean }>(
-      sql`select works_with is null as is_exclusive from schema_migrations where version = ${COMPACT_SCHEMA}`,
+      sql`select works_with is null as is_exclusive from schema_migrations where version = ${EXCLUSIVE_SCHEMA}`,
     );
     if (schema?.is_exclusive === true) return true;
     if (schema === undefined || turn?.is_mine !== true) return false;
@@ -29,10 +29,10 @@ export const excludeEarlierReleases = (db: Database): Promise<boolean> =>
       select 1
         from pg_stat_activity
        where datname = current_database() and application_name like 'godwit %'
-         and coalesce(substring(application_name from ${SCHEMA_IN_NAME})::integer, 0) < ${COMPACT_SCHEMA}
+         and coalesce(substring(application_name from ${SCHEMA_IN_NAME})::integer, 0) < ${EXCLUSIVE_SCHEMA}
        limit 1`);
     if (earlier.length > 0) return false;
-    await tx.rows(sql`update schema_migrations set works_with = null where version = ${COMPACT_SCHEMA}`);
+    await tx.rows(sql`update schema_migrations set works_with = null where version = ${EXCLUSIVE_SCHEMA}`);
     return true;
   });
 
@@ -40,7 +40,7 @@ export const excludeEarlierReleases = (db: Database): Promise<boolean> =>
 const AGAIN_MS = 30_000;
 const NEVER_MS = 7 * 24 * 3_600_000;
 
-/** Lets this process write compact records as soon as earlier releases are excluded: now, or in a turn of the job. */
+/** Lets this process write compact records and contents as soon as earlier releases are excluded: now, or in a turn of the job. */
 export async function startCompactRecords(db: Database, onError: (error: unknown) => void): Promise<RepeatingJob> {
   const turn = async (): Promise<number> => {
     if (!(await excludeEarlierReleases(db))) return AGAIN_MS;

@@ -42,6 +42,8 @@ export const OWNER_LOCKS = {
   consentChanges: 7368,
   /** The links, senders and routes that an account has created. */
   setup: 7369,
+  /** The stored file of one hash, while a file is stored. */
+  files: 7371,
 } as const;
 
 type OwnerLock = (typeof OWNER_LOCKS)[keyof typeof OWNER_LOCKS];

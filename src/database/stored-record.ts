@@ -14,6 +14,9 @@ export const writeCompactRecords = (): void => {
   isCompactWritten = true;
 };
 
+/** Whether all nodes know what this release writes: compact texts, and the contents of messages. */
+export const areEarlierReleasesGone = (): boolean => isCompactWritten;
+
 const mayBeCompact = (message: RecordFields, eventId: EventId): boolean =>
   message.direction === "outbound" &&
   message.status !== "scheduled" &&
@@ -24,10 +27,10 @@ export const recordToStore = (message: RecordFields, eventId: EventId): string =
   isCompactWritten && mayBeCompact(message, eventId) ? compactRecord(message) : JSON.stringify(recordOf(message));
 
 const columnsOf = (relation: string): string => `
-         ${relation}.channel, ${relation}.recipient, ${relation}.body, ${relation}.template,
+         ${relation}.channel, ${relation}.recipient, ${relation}.body, ${relation}.content, ${relation}.template,
          ${relation}.segments_count, ${relation}.segments_encoding, ${relation}.segments_characters,
          ${relation}.priority, ${relation}.client_reference, ${relation}.metadata, ${relation}.send_at,
-         ${relation}.expires_at, ${relation}.fallback_of, ${relation}.in_reply_to, ${relation}.batch_id, ${relation}.trace`;
+         ${relation}.expires_at, ${relation}.fallback_of, ${relation}.in_reply_to, ${relation}.batch_id, ${relation}.source, ${relation}.trace`;
 
 /** The columns of a `RecordRow`, from the relation `e` of events and the join below. */
 export const RECORD_COLUMNS = `e.type, e.sequence, e.record, e.message_id,${columnsOf("fixed")}`;
@@ -53,7 +56,7 @@ export type RecordRow = {
   record: string | null;
   message_id: MessageId | null;
 } & Nullable<
-  Pick<FixedFields, "channel" | "recipient" | "body" | "template" | "priority" | "metadata"> & {
+  Pick<FixedFields, "channel" | "recipient" | "body" | "content" | "template" | "priority" | "metadata"> & {
     segments_count: number;
     segments_encoding: string;
     segments_characters: number;
@@ -63,6 +66,7 @@ export type RecordRow = {
     fallback_of: MessageId;
     in_reply_to: MessageId;
     batch_id: NonNullable<FixedFields["batchId"]>;
+    source: string;
     trace: string;
   }
 >;
@@ -85,6 +89,7 @@ function fixedOf(row: RecordRow): FixedFields {
     channel,
     recipient,
     body: row.body,
+    content: row.content,
     template: row.template,
     segments: count === null || encoding === null || characters === null ? null : { count, encoding, characters },
     priority,
@@ -95,5 +100,6 @@ function fixedOf(row: RecordRow): FixedFields {
     fallbackOf: row.fallback_of,
     inReplyTo: row.in_reply_to,
     batchId: row.batch_id,
+    source: row.source,
   };
 }

@@ -5,6 +5,7 @@ import { encodeId } from "../model/id.ts";
 import { errorFields } from "../model/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Link } from "../links/link.ts";
+import type { MediaLibrary } from "../media/library.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
 import type { Content, Message, TemplateUse } from "../messages/message.ts";
@@ -28,6 +29,7 @@ import type { DeliveryContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { chosenAfter, nextLink } from "./next-link.ts";
 import { readMessages } from "./queries.ts";
+import { sentContent, withContent } from "./outgoing-content.ts";
 import type { Receipts } from "./receipts.ts";
 import {
   afterHold,
@@ -35,6 +37,7 @@ import {
   PROCESS_ENDED,
   ttlExpiredSignal,
   settleChange,
+  mediaMissingSignal,
   unreadableSignal,
   consentSignal,
   type SettleContext,
@@ -56,6 +59,7 @@ export type AttemptsParts = DeliveryContext & {
   consent: CarrierConsent;
   deadlines: Deadlines;
   box: SecretBox;
+  media: MediaLibrary;
   /** Aborted when the process ends. Responses that could not be stored until then are given up. */
   stopping: AbortSignal;
 };
@@ -115,7 +119,11 @@ export class Attempts {
     if (content === undefined) return this.#advance(changeBy(message, unreadableSignal, nowMs));
     if (!mayBecome(message, "sending")) return DONE;
     const acceptedParts = await this.#acceptedParts(message, link);
-    return this.#submitMessage(input, toOutgoing(message, content, acceptedParts));
+    const outgoing = toOutgoing(message, content, acceptedParts);
+    const { structured = null } = content;
+    if (structured === null && message.inReplyTo === null) return this.#submitMessage(input, outgoing);
+    const whole = await withContent(this.#parts, outgoing, message, structured);
+    return whole === undefined ? this.#advance(changeBy(message, mediaMissingSignal, nowMs)) : this.#submitMessage(input, whole);
   }
 
   /** The parts that the carrier of this link has accepted in an attempt whose outcome is unknown. */
@@ -189,7 +197,7 @@ export class Attempts {
 
   /** Undefined if the content was sealed with a secret key that this service no longer has. */
   #readContent(message: Message, sealedContent: string | null): Content | undefined {
-    if (sealedContent === null) return { body: message.body ?? "", template: message.template };
+    if (sealedContent === null) return { body: message.body ?? "", template: message.template, structured: sentContent(message) };
     try {
       return openContent(this.#parts.box, message.id, sealedContent);
     } catch {

@@ -17,8 +17,11 @@ import { isFirstDelivery } from "./receipt-queries.ts";
 
 type InboundParts = Pick<DeliveryContext, "db" | "clock" | "linkDirectory" | "wakeWebhooks" | "watch" | "log"> & {
   consentDefaults: ConsentDefaults;
+  mediaRetentionMs: number;
   /** Wakes the lane of an automatic reply. */
   queued: (reply: Acceptance) => void;
+  /** Wakes the downloads: an account has files to download. */
+  filesCame: (owner: Owner) => void;
 };
 
 // The messages that are looked up together: one statement must not hold up others.
@@ -27,7 +30,8 @@ const MAX_TOGETHER = 100;
 const MAX_CONCURRENT = 4;
 const MAX_IN_TRANSACTION = 20;
 
-type Stored = { outcome: InboundOutcome; reply?: Acceptance | undefined };
+/** `filesOf`: the owner of the files of the message. */
+type Stored = { outcome: InboundOutcome; reply?: Acceptance | undefined; filesOf?: Owner | undefined };
 
 /** An inbound message with its owner, and the pairs whose consent an opt-out word in it changes. */
 type Addressed = { inbound: IdentifiedMessage; found: InboundOwner | undefined; pairs: readonly WordPair[] };
@@ -125,12 +129,13 @@ export class Inbound {
   }
 
   #wereStored(link: Link, stored: readonly Stored[]): void {
-    const { wakeWebhooks, queued, watch, log } = this.#parts;
+    const { wakeWebhooks, queued, filesCame, watch, log } = this.#parts;
     const count = stored.filter(({ outcome }) => outcome === "kept").length;
     if (count > 0) log.warn({ event: "delivery.inbound_unowned", link: link.name, count }, "inbound messages have no owner: they are kept");
     if (stored.some(({ outcome }) => outcome !== "repeated")) wakeWebhooks();
-    for (const { outcome, reply } of stored) {
+    for (const { outcome, reply, filesOf } of stored) {
       if (reply !== undefined) queued(reply);
+      if (filesOf !== undefined) filesCame(filesOf);
       watch.inbound(link.name, outcome);
     }
   }
@@ -161,7 +166,7 @@ export class Inbound {
   }
 
   async #storeIn(tx: Tx, link: Link, { inbound, found, pairs }: Addressed): Promise<Stored> {
-    const { clock, consentDefaults: defaults } = this.#parts;
+    const { clock, consentDefaults: defaults, mediaRetentionMs } = this.#parts;
     const nowMs = clock.now();
     const { providerMessageId } = inbound;
     const isRepeated = providerMessageId !== null && !(await isFirstDelivery(tx, { link: link.name, providerMessageId }, nowMs));
@@ -174,8 +179,9 @@ export class Inbound {
     }
     const { owner, inReplyTo, isUnrouted } = found;
     const arrival = { nowMs, owner, received: { ...received, inReplyTo: inReplyTo?.id ?? null, isUnrouted } };
-    const { reply } = await receiveMessage(tx, arrival, { defaults, replyLink: this.#replyLink(link, owner, inbound) });
-    return { outcome: isUnrouted ? "unrouted" : "received", reply };
+    const replyLink = this.#replyLink(link, owner, inbound);
+    const { reply, hasFiles } = await receiveMessage(tx, arrival, { defaults, replyLink, mediaRetentionMs });
+    return { outcome: isUnrouted ? "unrouted" : "received", reply, filesOf: hasFiles ? owner : undefined };
   }
 
   /** An automatic reply leaves on the link of its message, or on one that sends with the same account at the carrier. A person in a country that is not allowed gets none. */
@@ -189,9 +195,20 @@ export class Inbound {
 }
 
 function toReceived(link: Link, inbound: IdentifiedMessage): Unowned {
-  const { from: sender, to: recipient, providerMessageId: messageId, channel, text, reported, isToGroup, writtenAtMs, details } = inbound;
-  const content = { channel, text, reported, isToGroup, writtenAtMs, details };
-  return { ...content, sender, recipient, provider: { name: link.provider, link: link.name, messageId } };
+  const { from: sender, to: recipient, providerMessageId: messageId, channel, text, reported, isToGroup, writtenAtMs } = inbound;
+  const { content, details } = inbound;
+  return {
+    channel,
+    text,
+    reported,
+    isToGroup,
+    writtenAtMs,
+    content,
+    details,
+    sender,
+    recipient,
+    provider: { name: link.provider, link: link.name, messageId },
+  };
 }
 
 /** Messages by their senders, so that transactions lock the consent of people in one order. The messages of one sender stay in their order, in

@@ -10,6 +10,7 @@ import { uuidTimeMs } from "../lib/uuid.ts";
 import { readCarrierAddress } from "../links/address.ts";
 import { hasNumber, linksOfAccount } from "../links/ownership.ts";
 import type { LinkDirectory } from "../links/directory.ts";
+import { fitContent } from "../messages/inbound-content.ts";
 import { receiveMessage, storable, toMetadata, type Unowned } from "../messages/receive.ts";
 import type { UnmatchedReceipt } from "../providers/provider.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -48,7 +49,7 @@ const bounded = (text: string): string => storable(storable(text).slice(0, MAX_B
 
 /** Keeps a message. Throws if there is no room for it. */
 export async function keepMessage(tx: Tx, nowMs: number, received: Unowned): Promise<void> {
-  const { provider, channel, sender, recipient, text, reported = null, isToGroup = false, details } = received;
+  const { provider, channel, sender, recipient, text, reported = null, isToGroup = false, content, details } = received;
   if ((await countKeptInbound(tx)).messages >= MAX_KEPT_MESSAGES) throw new KeptInboundFull();
   const kept: KeptInbound = {
     id: newId("inb", nowMs),
@@ -62,6 +63,8 @@ export async function keepMessage(tx: Tx, nowMs: number, received: Unowned): Pro
     body: bounded(text),
     reported,
     is_to_group: isToGroup,
+    // With the ids of its files at the carrier. They are downloaded for the account that gets the message.
+    content: content === undefined ? null : fitContent(content).content,
     details: toMetadata(details),
   };
   await insertKept(tx, [kept]);
@@ -81,6 +84,7 @@ export async function keepNotifications(tx: Tx, nowMs: number, origin: Origin, r
     body: bounded(raw),
     reported: null,
     is_to_group: false,
+    content: null,
     details: null,
   }));
   for (let at = 0; at < newest.length; at += ROWS_PER_STATEMENT) await insertKept(tx, newest.slice(at, at + ROWS_PER_STATEMENT));
@@ -112,11 +116,17 @@ export type Assigned =
   | { kind: "assigned" | "already_assigned"; messageId: MessageId }
   | { kind: "unknown" | "notification" | "assigned_elsewhere" };
 
-type AssignParts = { db: Database; clock: Clock; linkDirectory: LinkDirectory; consentDefaults: ConsentDefaults };
+type AssignParts = {
+  db: Database;
+  clock: Clock;
+  linkDirectory: LinkDirectory;
+  consentDefaults: ConsentDefaults;
+  mediaRetentionMs: number;
+};
 
 /** Gives a kept message to an account, which receives it as if it had just come, without an automatic reply. Assigned to the same account again, it changes nothing. */
 export const assignKept = (
-  { db, clock, linkDirectory, consentDefaults: defaults }: AssignParts,
+  { db, clock, linkDirectory, consentDefaults: defaults, mediaRetentionMs }: AssignParts,
   id: KeptInboundId,
   { owner, origin }: Assignment,
 ): Promise<Assigned> =>
@@ -125,7 +135,7 @@ export const assignKept = (
     if (kept === undefined) return { kind: "unknown" };
     if (kept.message_id !== null) return isOf(kept, owner) ? { kind: "already_assigned", messageId: kept.message_id } : ELSEWHERE;
     if (kept.kind === "notification" || kept.sender === null || kept.recipient === null) return { kind: "notification" };
-    const { sender, recipient, channel, body, reported, is_to_group: isToGroup, details } = kept;
+    const { sender, recipient, channel, body, reported, is_to_group: isToGroup, content, details } = kept;
     const { link, provider, provider_message_id: messageId } = kept;
     const addresses = formsOf(sender);
     const found = await findSentTo(
@@ -140,6 +150,7 @@ export const assignKept = (
       text: body ?? "",
       reported: reported ?? undefined,
       isToGroup,
+      content: content ?? undefined,
       details: details ?? undefined,
       inReplyTo: null,
       writtenAtMs: uuidTimeMs(id),
@@ -151,7 +162,7 @@ export const assignKept = (
         linkDirectory.current,
       ),
     };
-    const { message } = await receiveMessage(tx, { nowMs, owner, received }, { defaults, replyLink: undefined });
+    const { message } = await receiveMessage(tx, { nowMs, owner, received }, { defaults, replyLink: undefined, mediaRetentionMs });
     await storeAssigned(tx, id, owner, message.id);
     const target = { type: "message", id: encodeId("msg", message.id) } as const;
     await recordChange(

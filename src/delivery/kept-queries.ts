@@ -1,5 +1,6 @@
 /** All SQL of kept inbound messages and notifications. */
 import type { OptKind } from "../consent/opt-out-words.ts";
+import type { CarriedContent } from "../model/content.ts";
 import type { AccountId, KeptInboundId, MessageId } from "../model/id.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import type { Channel } from "../links/channel.ts";
@@ -24,6 +25,7 @@ export type KeptInbound = {
   body: string | null;
   reported: OptKind | null;
   is_to_group: boolean;
+  content: CarriedContent | null;
   details: Readonly<Record<string, string>> | null;
 };
 
@@ -40,12 +42,14 @@ const insert = batchStatement<KeptInbound>(
     column("body", "text", ({ body }) => body),
     column("reported", "text", ({ reported }) => reported),
     column("is_to_group", "boolean", ({ is_to_group: isToGroup }) => isToGroup),
+    column("content", "text", ({ content }) => content && JSON.stringify(content)),
     column("details", "text", ({ details }) => details && JSON.stringify(details)),
   ],
   (items) => `
 insert into kept_inbound
-  (id, kind, link, provider, channel, provider_message_id, sender, recipient, body, reported, is_to_group, details)
-select id, kind, link, provider, channel, provider_message_id, sender, recipient, body, reported, is_to_group, details::json
+  (id, kind, link, provider, channel, provider_message_id, sender, recipient, body, reported, is_to_group, content, details)
+select id, kind, link, provider, channel, provider_message_id, sender, recipient, body, reported, is_to_group, content::json,
+       details::json
   from ${items}`,
 );
 
@@ -65,7 +69,7 @@ export const deleteFurtherNotifications = (tx: Tx, most: number): Promise<unknow
 /** Reads the messages and notifications that the operator has not assigned, the newest first. */
 export const readKept = (db: Queryable, limit: number): Promise<KeptInbound[]> =>
   db.rows<KeptInbound>(sql`
-  select id, kind, link, provider, channel, provider_message_id, sender, recipient, body, reported, is_to_group, details
+  select id, kind, link, provider, channel, provider_message_id, sender, recipient, body, reported, is_to_group, content, details
     from kept_inbound
    where message_id is null
    order by id desc
@@ -88,7 +92,7 @@ export type LockedKept = KeptInbound & { account_id: AccountId | null; environme
 export const lockKept = async (tx: Tx, id: KeptInboundId): Promise<LockedKept | undefined> =>
   (
     await tx.rows<LockedKept>(sql`
-  select id, kind, link, provider, channel, provider_message_id, sender, recipient, body, reported, is_to_group, details,
+  select id, kind, link, provider, channel, provider_message_id, sender, recipient, body, reported, is_to_group, content, details,
          account_id, environment, message_id
     from kept_inbound
    where id = ${id}
@@ -100,5 +104,5 @@ export const storeAssigned = (tx: Tx, id: KeptInboundId, { accountId, environmen
   tx.rows(sql`
   update kept_inbound
      set account_id = ${accountId}, environment = ${environment}, message_id = ${messageId},
-         sender = null, recipient = null, body = null, details = null
+         sender = null, recipient = null, body = null, content = null, details = null
    where id = ${id}`);

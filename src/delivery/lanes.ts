@@ -5,6 +5,7 @@ import { within } from "../lib/wait.ts";
 import { linkCursor } from "../links/cursor.ts";
 import { LinkLease } from "../links/lease.ts";
 import { LeasedConnection } from "../links/leased-connection.ts";
+import type { Composer } from "../messages/compose.ts";
 import type { Link } from "../links/link.ts";
 import { cannotBeOpened } from "../links/pauses.ts";
 import type { OpenLink } from "../links/report-states.ts";
@@ -22,6 +23,7 @@ import { SlowedAccounts } from "./slowed-accounts.ts";
 export type LanesParts = {
   node: string;
   hosts: ProviderHosts;
+  composer: Pick<Composer, "media">;
   /** Opens sealed content, which only the carrier may see. */
   box: SecretBox;
   /** The time limit for the response of a carrier. */
@@ -55,13 +57,14 @@ export class Lanes {
 
   constructor(parts: LanesParts) {
     const { hosts, box, responseTimeoutMs } = parts;
+    const { media } = parts.composer;
     const { advancer, receipts, consent, context } = hosts;
     this.#parts = parts;
     this.#context = context;
     this.#slowed = new SlowedAccounts(context.announcer);
     this.#deadlines = new Deadlines(responseTimeoutMs);
     const { signal: stopping } = this.#stopping;
-    this.#attempts = new Attempts({ ...context, advancer, receipts, consent, deadlines: this.#deadlines, box, stopping });
+    this.#attempts = new Attempts({ ...context, advancer, receipts, consent, deadlines: this.#deadlines, box, media, stopping });
   }
 
   get all(): ReadonlyMap<string, Lane> {

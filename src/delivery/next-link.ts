@@ -4,6 +4,7 @@ import { chooseLinks } from "../links/choose-links.ts";
 import type { LinkDirectory } from "../links/directory.ts";
 import { isFixed, senderOn } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
+import { needOfStored } from "../messages/check-content.ts";
 import type { Chosen } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 
@@ -16,7 +17,8 @@ export function nextLink(
 ): Link | undefined {
   if (message.hasUnknown) return undefined;
   // A sender that was chosen for a link does not bind the message to that link.
-  const choice = chooseLinks(linkDirectory.current, keepsSender(message) ? message : { ...message, sender: null });
+  const query = message.content === null ? message : { ...message, need: needOfStored(message) };
+  const choice = chooseLinks(linkDirectory.current, keepsSender(message) ? query : { ...query, sender: null });
   if (choice.kind !== "chosen") return undefined;
   const at = choice.links.findIndex(({ name }) => name === current);
   // The links of the operator are no replacement for a link of the account, even if its last link was deleted.

@@ -4,6 +4,7 @@ import type { ConsentDefaults } from "../consent/consent-defaults.ts";
 import { FairLimit } from "../lib/fair-limit.ts";
 import { decodeId, idKey, NO_ID } from "../model/id.ts";
 import type { Link } from "../links/link.ts";
+import { announceFiles } from "../media/inbound-media.ts";
 import { Advancer } from "../messages/advance.ts";
 import {
   ACCOUNT_BLOCKED,
@@ -27,6 +28,8 @@ import { ReportLimits } from "./report-limits.ts";
 export type ProviderHostsParts = DeliveryContext & {
   providers: Readonly<Record<string, Provider<never>>>;
   consentDefaults: ConsentDefaults;
+  /** How long the files of inbound messages are kept. */
+  mediaRetentionMs: number;
   /** Pauses a link whose carrier blocks the account, on all nodes. */
   pauseLink: (link: string, reason: string) => Promise<void>;
   /** Receives the template reviews of carriers. Absent if this installation submits no templates. */
@@ -60,6 +63,7 @@ export class ProviderHosts {
     this.#inbound = new Inbound({
       ...parts,
       queued: ({ queueEntry, message }) => announceReply(parts.announcer, queueEntry.lane, message),
+      filesCame: (owner) => announceFiles(parts.announcer, owner, parts.clock.now()),
     });
     this.inboundParts = new InboundParts({ ...parts, inbound: this.#inbound, limits: this.#limits });
   }

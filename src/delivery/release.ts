@@ -6,6 +6,7 @@ import { mayChoose, senderOn } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, endSignal, type Chosen } from "../messages/change.ts";
+import { needOfStored } from "../messages/check-content.ts";
 import type { Message } from "../messages/message.ts";
 import type { DueClock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
@@ -97,7 +98,8 @@ type ReleaseLink = { link: Link; chosen: Chosen; refusal: null } | { link: undef
 function chooseLink(linkDirectory: LinkDirectory, message: Message): ReleaseLink {
   const { sender, senderReason, linkReason } = message;
   const isNamed = keepsSender(message);
-  const choice = chooseToWait(linkDirectory.current, isNamed ? message : { ...message, sender: null });
+  const query = message.content === null ? message : { ...message, need: needOfStored(message) };
+  const choice = chooseToWait(linkDirectory.current, isNamed ? query : { ...query, sender: null });
   if (choice.kind !== "chosen") return { link: undefined, chosen: { sender, senderReason, linkReason }, refusal: choice.kind };
   const [link] = choice.links;
   const isKept = isNamed || mayChoose(linkDirectory.current, link, sender, message);
@@ -106,6 +108,7 @@ function chooseLink(linkDirectory: LinkDirectory, message: Message): ReleaseLink
 }
 
 const REFUSALS: Readonly<Record<NoRoute["kind"], { message: string; permanent: boolean }>> = {
+  not_carried: { message: "No link of the route could carry the content of the message at its send time.", permanent: true },
   no_route: { message: "There was no route for the message at its send time.", permanent: false },
   destination_not_permitted: {
     message: "Messages to the country of the recipient were no longer permitted at the send time.",

@@ -77,6 +77,13 @@ export const unreadableSignal = endSignal(
   "the server's secret key was changed",
 );
 
+/** The file of the message was deleted before the message was sent. */
+export const mediaMissingSignal = endSignal(
+  "failed",
+  { code: "media_missing", message: "The file of the message was deleted before the message was sent.", permanent: true },
+  "the file of the message is gone",
+);
+
 /** Decides the effect of an outcome: a change of the status, or a note on the timeline. `attempt` is the number of the attempt that had the
  *  outcome. A later attempt may be in progress already; then only an acceptance of the earlier one changes the message. */
 export function settleChange(message: Message, outcome: SendOutcome, context: SettleContext, attempt = message.attempts): Change {

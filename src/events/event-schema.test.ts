@@ -8,7 +8,7 @@ import { newId } from "../model/id.ts";
 const { anyOf: forms } = Event as unknown as { anyOf: { title: string }[] };
 const ajv = new Ajv2020({ strict: false });
 ajv.addFormat("date-time", true);
-for (const name of ["Message", "Suppression", "Template", "Batch", "WebhookEndpoint", "AuditEvent"])
+for (const name of ["Message", "Suppression", "Template", "Batch", "Media", "WebhookEndpoint", "AuditEvent"])
   ajv.addSchema({ type: "object", required: ["id"] }, `#/components/schemas/${name}`);
 const validators = forms.map((form) => ({ title: form.title, validate: ajv.compile(form as AnySchema) }));
 

@@ -1,5 +1,5 @@
 /** Publishes events: the transaction of an event also queues a delivery for each endpoint that subscribes to its type. */
-import type { AccountId, DeliveryId, EndpointId, EventId } from "../model/id.ts";
+import type { AccountId, DeliveryId, EndpointId, EventId, MessageId } from "../model/id.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { batchStatement, column } from "../database/batch.ts";
 import type { Tx } from "../database/database.ts";
@@ -109,7 +109,8 @@ export function readOrdinals(rows: readonly OrdinalRow[]): Ordinals {
   return { done, deliveries, handed };
 }
 
-export type NewEvent = Owner & { id: EventId; type: string; record: string };
+/** `messageId`: the message in whose timeline the event is, if it is about a part of one. */
+export type NewEvent = Owner & { id: EventId; type: string; record: string; messageId?: MessageId | null };
 
 /** Inserts events and queues their deliveries. `where` selects the events to insert. */
 const publishTo = (wants: typeof wantsType, where = "") =>
@@ -119,6 +120,7 @@ const publishTo = (wants: typeof wantsType, where = "") =>
       column("environment", "text", ({ environment }) => environment),
       column("id", "uuid", ({ id }) => id),
       column("type", "text", ({ type }) => type),
+      column("message_id", "uuid", ({ messageId }) => messageId ?? null),
       column("record", "text", ({ record }) => record),
       column("created_at", "timestamptz", ({ id }) => uuidTimeMs(id)),
     ],
@@ -142,7 +144,7 @@ const publishToNaming = publishTo(
                     and ${namesType("endpoint.event_types", "item.type")})`,
 );
 
-/** Publishes events that do not belong to a message, with a delivery for each endpoint that subscribes. */
+/** Publishes events that are no change of a message, with a delivery for each endpoint that subscribes. */
 export const publishEvents = async (tx: Tx, events: readonly NewEvent[]): Promise<void> => {
   if (events.length > 0) await tx.rows(publishToAll(events));
 };

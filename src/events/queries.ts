@@ -25,8 +25,8 @@ export const insertEvent = `
 
 /** Inserts many events from the row source of a batch. */
 export const insertEvents = (items: string): string => `
-  insert into events (account_id, environment, id, type, record)
-  select item.account_id, item.environment, item.id, item.type, item.record
+  insert into events (account_id, environment, id, type, message_id, record)
+  select item.account_id, item.environment, item.id, item.type, item.message_id, item.record
     from ${items}`;
 
 /** An entry of a timeline: an event with its cause, or an ignored signal. */

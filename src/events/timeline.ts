@@ -86,7 +86,7 @@ export function toTimelineEntry({
   is_ignored,
 }: EntryRow): Static<typeof TimelineEntry> {
   const { attempt, receipt, reason = null, fallback_message_id = null, links = null } = (detail ?? {}) as Detail;
-  const status = record === null ? null : statusIn({ type, record });
+  const status = record === null || !type.startsWith("message.") ? null : statusIn({ type, record });
   return {
     id: encodeId("evt", id),
     object: "timeline_entry",

@@ -19,6 +19,7 @@ const OPTIONS: Options = {
   strict: true,
   allowUnionTypes: true,
   validateFormats: true,
+  discriminator: true,
 };
 
 const ajv = new Ajv(OPTIONS);
@@ -98,6 +99,7 @@ function toFaults(sizes: readonly ErrorObject[], others: readonly ErrorObject[],
 const TEXT_KEYWORDS: ReadonlySet<string> = new Set(["pattern", "format", "enum"]);
 
 function pathOf({ keyword, instancePath, params, propertyName }: ErrorObject): string {
+  if (keyword === "discriminator") return `${instancePath}/${escapePointer(String(params["tag"]))}`;
   if (keyword === "required") return `${instancePath}/${escapePointer(String(params["missingProperty"]))}`;
   if (keyword === "additionalProperties") return `${instancePath}/${escapePointer(String(params["additionalProperty"]))}`;
   return propertyName === undefined ? instancePath : `${instancePath}/${escapePointer(propertyName)}`;
@@ -133,6 +135,12 @@ function describe(error: ErrorObject, location: InputLocation, mayGuess: boolean
           (schema as (string | null)[]).filter((value) => value !== null),
         ),
       };
+    case "discriminator": {
+      if (params["tagValue"] === undefined) return { code: "required", detail: "is required" };
+      const { oneOf: forms = [] } = parentSchema as { oneOf?: { properties: Record<string, { const?: string }> }[] };
+      const tags = forms.map(({ properties }) => String(properties[String(params["tag"])]?.const));
+      return { code: "invalid_value", detail: mustBeOneOf(mayGuess && params["tagValue"], tags) };
+    }
     case "minLength":
       return { code: "too_short", detail: `${subject}must have at least ${limit} character${params["limit"] === 1 ? "" : "s"}` };
     case "maxLength":
@@ -167,7 +175,6 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   from: "sender",
   text: "body",
   message: "body",
-  content: "body",
   template: "template_id",
   variables: "template_variables",
   scheduled_at: "send_at",
@@ -214,7 +221,22 @@ type Limits = {
   items?: Limits;
   properties?: Readonly<Record<string, Limits>>;
   additionalProperties?: boolean | Limits;
+  /** The forms of a union, which the member `discriminator.propertyName` distinguishes. */
+  oneOf?: readonly Limits[];
+  discriminator?: { propertyName: string };
+  const?: unknown;
 };
+
+/** The limits of the form that a value has. Nothing is known of a value without a known form, which the check refuses as a whole. */
+function formFor(limits: Limits, value: Members): Limits {
+  const { oneOf: forms, discriminator } = limits;
+  if (forms === undefined || discriminator === undefined) return limits;
+  const name = discriminator.propertyName;
+  const tag = Object.hasOwn(value, name) ? value[name] : undefined;
+  return forms.find(({ properties }) => properties?.[name]?.const === tag) ?? NO_FORM;
+}
+
+const NO_FORM: Limits = { additionalProperties: false };
 
 /** Checks the lengths of arrays and strings, and the number of members of objects. Returns the errors of the sizes, and the value itself, or a
  *  copy in which everything is cut to an allowed size, so that later checks can still report the other faults of the request. `maxUnknown`
@@ -233,7 +255,7 @@ function fits(limits: Limits, value: unknown): boolean {
     const { maxItems = Infinity, items } = limits;
     return value.length <= maxItems && (items === undefined || value.every((item) => fits(items, item)));
   }
-  const { properties, additionalProperties: others = true, maxProperties = Infinity } = limits;
+  const { properties, additionalProperties: others = true, maxProperties = Infinity } = formFor(limits, value as Members);
   const names = Object.keys(value);
   return (
     names.length <= maxProperties &&
@@ -278,7 +300,7 @@ class Cutter {
   }
 
   #cutObject(limits: Limits, members: Members, path: string): Members {
-    const { properties, additionalProperties: others = true, maxProperties = Infinity } = limits;
+    const { properties, additionalProperties: others = true, maxProperties = Infinity } = formFor(limits, members);
     if (properties === undefined && others === true) return members;
     const names = Object.keys(members);
     const isTooLarge = names.length > maxProperties;

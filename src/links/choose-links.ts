@@ -4,6 +4,7 @@ import { countryOf, type Recipient } from "../model/phone-number.ts";
 import type { Owner } from "../model/owner.ts";
 import { networkOf } from "../quality/network.ts";
 import type { Channel } from "./channel.ts";
+import { providerFault, type Need } from "./content-support.ts";
 import { mayNameFor } from "./choose-sender.ts";
 import type { Directory, OwnedRoute, OwnedSender } from "./directory.ts";
 import type { Link } from "./link.ts";
@@ -12,7 +13,7 @@ import { priceOf } from "./prices.ts";
 import { weighLinks, type Strategy, type Weighed, type WeighedLink } from "./strategy.ts";
 
 /** The properties of a message by which a route is found. */
-export type RouteQuery = Owner & { channel: Channel; recipient: Recipient; sender: string | null };
+export type RouteQuery = Owner & { channel: Channel; recipient: Recipient; sender: string | null; need?: Need | undefined };
 
 /** Why a message has its link. `sender`: the other links of the route do not have the sender that the request names. `reply`: the message
  *  replies to one that came by the link. `measuring`: the route chooses by quality or price, and the message keeps the figures of another link
@@ -36,7 +37,8 @@ export type LinkReason = (typeof LINK_REASONS)[number];
 /** The links for a message. Delivery starts with the first one; the others are for failover, in their order. `weighed`: the numbers by which a
  *  route with a strategy placed them. */
 export type LinkChoice = { kind: "chosen"; links: readonly [Link, ...Link[]]; reason: LinkReason; weighed?: readonly WeighedLink[] };
-export type NoRoute = { kind: "no_route" | "destination_not_permitted" | "sender_not_allowed" };
+/** `not_carried`: no link of the route carries the content of the message. */
+export type NoRoute = { kind: "no_route" | "destination_not_permitted" | "sender_not_allowed" } | { kind: "not_carried"; detail: string };
 
 /** The links of a route in the order of delivery, and why the first one is first. With a strategy, the order follows from numbers. */
 type OrderedLinks = { links: readonly Link[]; reason: LinkReason; strategy?: Strategy | undefined };
@@ -44,7 +46,7 @@ type OrderedLinks = { links: readonly Link[]; reason: LinkReason; strategy?: Str
 /** Chooses for a message that was accepted before, and that waits if all its links are paused. */
 export function chooseToWait(directory: Directory, query: RouteQuery): LinkChoice | NoRoute {
   const choice = chooseLinks(directory, query);
-  return choice.kind === "no_route" ? chooseLinks(directory, query, true) : choice;
+  return choice.kind === "no_route" || choice.kind === "not_carried" ? chooseLinks(directory, query, true) : choice;
 }
 
 /** `mayWait`: a link that is paused may be chosen. */
@@ -52,10 +54,14 @@ export function chooseLinks(directory: Directory, query: RouteQuery, mayWait = f
   const allowed = directory.allowedCountries[query.environment];
   if (allowed !== undefined && !allowed.includes(countryOf(query.recipient) ?? "")) return { kind: "destination_not_permitted" };
   if (query.environment === "test") return { kind: "chosen", links: [directory.simulator], reason: "simulator" };
+  const { need } = query;
   const registered = registeredFor(directory, query);
   if (registered === undefined) return { kind: "sender_not_allowed" };
   const route = ownLinks(directory, query) ?? operatorsLinks(directory, query);
-  const working = mayWait ? route.links : route.links.filter(({ name }) => directory.pauseOf(name) === undefined);
+  const open = mayWait ? route.links : route.links.filter(({ name }) => directory.pauseOf(name) === undefined);
+  const working = need === undefined ? open : open.filter(({ provider }) => providerFault(provider, query.channel, need) === undefined);
+  if (working.length === 0 && open.length > 0 && need !== undefined)
+    return { kind: "not_carried", detail: whyNotCarried(open, query.channel, need) };
   const usable = linksWith(working, query.sender, registered);
   if (route.strategy !== undefined)
     return weighedChoice(weigh(directory, route.strategy, usable, query.recipient), usable.length < working.length);
@@ -63,6 +69,9 @@ export function chooseLinks(directory: Directory, query: RouteQuery, mayWait = f
   if (first === undefined) return { kind: "no_route" };
   return { kind: "chosen", links: [first, ...others], reason: first === working[0] ? route.reason : "sender" };
 }
+
+const whyNotCarried = (links: readonly Link[], channel: Channel, need: Need): string =>
+  [...new Set(links.map(({ provider }) => providerFault(provider, channel, need)))].join("; ");
 
 function weigh(directory: Directory, strategy: Strategy, links: readonly Link[], recipient: Recipient): Weighed {
   const { country } = networkOf(recipient);

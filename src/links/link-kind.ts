@@ -84,7 +84,7 @@ export const COMMON = {
   country: optionally(
     countryField,
     '"US"',
-    "Country of numbers that the carrier writes in national format. Set it on every SMS link: without it, a STOP from such a number does not find its recipient, and `godwit doctor` warns.",
+    "Country of numbers that the carrier writes in national format. Set it on every SMS link: without it, a STOP from such a number does not find its recipient.",
   ),
   rate: optionally(
     Type.Number({ minimum: 0.1, maximum: 10_000 }),
@@ -111,7 +111,7 @@ export const PLAINTEXT = {
   allow_plaintext: optionally(
     flag,
     "true",
-    "Permits a carrier on another machine without TLS: an `smpp` link without `tls`, or an `http://` URL. Passwords and messages are then readable on the network, and `godwit doctor` warns.",
+    "Permits a carrier on another machine without TLS: an `smpp` link without `tls`, or an `http://` URL. Passwords and messages are then readable on the network.",
   ),
 };
 

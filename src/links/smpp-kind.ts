@@ -71,12 +71,8 @@ const statuses = Type.Array(
 
 export const SMPP_KIND: LinkKind = {
   schema: linkSchema({
-    host: optionally(
-      hostName,
-      '"smpp.carrier.example"',
-      "Host of the carrier's SMPP server. The carrier's welcome mail or account page names it.",
-    ),
-    port: optionally(count(1, 65_535), "2776", "Port of the carrier's SMPP server: often 2775 without TLS, and 2776 or 3550 with it."),
+    host: optionally(hostName, '"smpp.carrier.example"', "Host of the SMPP server, from the carrier's welcome mail or account page."),
+    port: optionally(count(1, 65_535), "2776", "Port of the SMPP server: often 2775 without TLS, and 2776 or 3550 with it."),
     hosts: optionally(
       Type.Array(hostAndPort, { minItems: 1, maxItems: 10 }),
       '["a.carrier.example:2776", "b.carrier.example:2776"]',
@@ -85,7 +81,7 @@ export const SMPP_KIND: LinkKind = {
     binds: optionally(count(1, 20), "1", "Number of binds of each kind. They share the window and the rate, and start at different hosts."),
     tls: optionally(flag, "true", "Encrypts the connection. A carrier on another machine needs it, unless `allow_plaintext` is set."),
     tls_server_name: optionally(text(), '"smpp.carrier.example"', "Name in the carrier's certificate, if it is not the host."),
-    tls_ca: optionally(text(65_536), '"""PEM"""', "Certificate authority of the carrier in PEM, in place of the public ones."),
+    tls_ca: optionally(text(65_536), '"""PEM"""', "Certificate authority in PEM, in place of the public ones."),
     tls_cert: optionally(text(65_536), '"""PEM"""', "Client certificate in PEM. It needs `tls_key_env`."),
     tls_key_env: optionally(secret, '"SMPP_TLS_KEY"', "Environment variable with the private key of the client certificate, in PEM."),
     system_id: described(text(15), '"your-system-id"', "User name of the SMPP account, at most 15 characters."),
@@ -98,34 +94,34 @@ export const SMPP_KIND: LinkKind = {
     bind_mode: optionally(
       oneOf(BIND_MODES),
       '"transceiver"',
-      "Kind of the bind: `transceiver`; `pair`: a transmitter and a receiver; `transmitter`: receipts arrive on another link of the same account at the carrier; `receiver`: a link that only receives. It cannot be in a route.",
+      "Kind of the bind: `transceiver`; `pair`: a transmitter and a receiver; `transmitter`: receipts arrive on another link of the account; `receiver`: a link that only receives, and cannot be in a route.",
     ),
     carrier_account: optionally(
       text(64),
       '"acme"',
-      "Name of the account at the carrier, if receipts of this link can arrive on another link: links with the same name are one account. By default, links with the same `system_id`, host and port are.",
+      "Name of the account at the carrier, if its receipts can arrive on several links. By default, links with the same `system_id`, host and port are one account.",
     ),
     enquire_seconds: optionally(count(1, 600), "30", "Time without traffic after which the link sends `enquire_link`."),
     response_seconds: optionally(count(1, 300), "45", "Time after which a submit without a response has an unknown outcome."),
     alphabet: optionally(
       oneOf(["gsm7", "latin1", "ascii"]),
       '"gsm7"',
-      "Meaning of `data_coding` 0 at the carrier: `gsm7`, `latin1` or `ascii`. A text with a character of the GSM alphabet that it lacks (€, Greek capitals) is sent as UCS-2, and segments are counted accordingly.",
+      "Meaning of `data_coding` 0 at the carrier: `gsm7`, `latin1` or `ascii`. A text with a character that it lacks (€, Greek capitals) is sent as UCS-2.",
     ),
     long_text: optionally(
       oneOf(["udh8", "udh16", "sar", "payload"]),
       '"udh8"',
-      "Form of long texts: `udh8`, `udh16`, `sar` or `payload`. With `udh16` a part has 152 or 66 characters, and segments are counted accordingly.",
+      "Form of long texts: `udh8`, `udh16`, `sar` or `payload`. With `udh16` a part has 152 or 66 characters.",
     ),
     languages: optionally(
       Type.Array(oneOf(NATIONAL_LANGUAGES), { minItems: 1, maxItems: NATIONAL_LANGUAGES.length, uniqueItems: true }),
       '["tr", "es"]',
-      "Languages whose national tables (3GPP TS 23.038) the carrier and its phones support: `tr`, `es`, `pt`, `bn`, `gu`, `hi`, `kn`, `ml`, `or`, `pa`, `ta`, `te`, `ur`. A text that takes fewer parts with one of them than in UCS-2 is sent with it, and segments are counted accordingly. It needs the alphabet `gsm7`, and `udh8` or `udh16`. Inbound texts are read with all tables.",
+      "Languages whose national tables (3GPP TS 23.038) the carrier and its phones support: `tr`, `es`, `pt`, `bn`, `gu`, `hi`, `kn`, `ml`, `or`, `pa`, `ta`, `te`, `ur`. A text that takes fewer parts with one of them than in UCS-2 is sent with it. It needs the alphabet `gsm7`, and `udh8` or `udh16`.",
     ),
-    source_ton: optionally(ton, "1", "Type of number of the sender. By default it follows from the form of the sender."),
-    source_npi: optionally(npi, "1", "Numbering plan of the sender. By default it follows from the form of the sender."),
-    destination_ton: optionally(ton, "1", "Type of number of the recipient. By default it follows from the form of the recipient."),
-    destination_npi: optionally(npi, "1", "Numbering plan of the recipient. By default it follows from the form of the recipient."),
+    source_ton: optionally(ton, "1", "Type of number of the sender, by default from its form."),
+    source_npi: optionally(npi, "1", "Numbering plan of the sender, by default from its form."),
+    destination_ton: optionally(ton, "1", "Type of number of the recipient, by default from its form."),
+    destination_npi: optionally(npi, "1", "Numbering plan of the recipient, by default from its form."),
     service_type: optionally(Type.String({ maxLength: 5 }), '""', "Service type of each submit, if the carrier asks for one."),
     receipt_ids: optionally(
       // `learn` was the name of `auto` in 0.2.
@@ -149,11 +145,11 @@ export const SMPP_KIND: LinkKind = {
       "Parameters of every submit, up to 20 of up to 255 bytes. Types: `string`, `int8`, `int16`, `int32`, `hex`.",
     ),
     message_tlvs: optionally(Type.Array(tag, { maxItems: 50 }), "[0x1501]", "Tags that a message can set with `carrier_options.tlvs`."),
-    dlt_entity_id: optionally(dltId, '"1234567890"', "Entity id that carriers in India require (0x1400)."),
+    dlt_entity_id: optionally(dltId, '"1234567890"', "Entity id for carriers in India (0x1400)."),
     dlt_template_id: optionally(
       dltId,
       '"1234567890"',
-      "Template id that carriers in India require (0x1401). `carrier_options.dlt_template_id` of a message replaces it.",
+      "Template id for carriers in India (0x1401). `carrier_options.dlt_template_id` of a message replaces it.",
     ),
     status_final: optionally(statuses, "[0x45]", "Statuses of the carrier after which a message fails, as numbers or ranges."),
     status_transient: optionally(statuses, '["0x400-0x40F"]', "Statuses of the carrier after which a message is sent again later."),

@@ -138,12 +138,14 @@ const furtherColumns: readonly Column<Acceptance>[] = [
   column("carrier_options", "text", ({ message }) => (message.carrierOptions ? JSON.stringify(message.carrierOptions) : null)),
   column("send_at", "timestamptz", ({ message }) => message.sendAtMs),
   column("template", "text", ({ message }) => (message.template ? JSON.stringify(message.template) : null)),
+  column("content", "text", ({ message }) => (message.content ? JSON.stringify(message.content) : null)),
   column("batch_id", "uuid", ({ message }) => message.batchId),
   column("fallback_of", "uuid", ({ message }) => message.fallbackOf),
   column("fallback_steps", "text", ({ fallback }) => fallback?.steps ?? null),
   column("fallback_due_at", "timestamptz", ({ fallback }) => fallback?.dueAtMs ?? null),
   column("in_reply_to", "uuid", ({ message }) => message.inReplyTo),
   column("is_opt_out_reply", "boolean", ({ message }) => message.isOptOutReply),
+  column("source", "text", ({ message }) => message.source),
   column("trace", "text", ({ message }) => message.trace),
 ];
 
@@ -203,11 +205,11 @@ with offer as materialized (${selectOffer(leasedUntil, endpoints)}
          (account_id, environment, id, direction, channel, recipient, sender, sender_reason, link_reason,
           body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
           metadata, max_segments, carrier_options, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, in_reply_to, is_opt_out_reply, trace)
+          has_fallback, in_reply_to, is_opt_out_reply, content, source, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, sender_reason, link_reason,
          body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
          metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
-         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, trace
+         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, content::json, source, trace
     from accepted
 ), event as (
   insert into events (account_id, environment, id, type, message_id, sequence, record${isWhole ? ", detail" : ""})

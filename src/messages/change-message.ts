@@ -6,6 +6,7 @@ import { listEntries, rewriteRecords } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { decodeId, encodeId, type MessageId } from "../model/id.ts";
+import type { MediaRecord } from "../media/media.ts";
 import { isCompact } from "../model/message-record.ts";
 import type { SegmentRules } from "../model/segments.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
@@ -18,6 +19,7 @@ import { fillTemplate } from "../templates/fill-template.ts";
 import { readTemplate } from "../templates/find-template.ts";
 import { advanceLocked } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
+import { eraseMediaRecord } from "./erased.ts";
 import { applyMessageEdit, type EditMessage } from "./edit-message.ts";
 import { shiftFallback, removeFallback } from "./fallbacks.ts";
 import { messageRecord, type Message, type MessageRecord, type Content } from "./message.ts";
@@ -80,7 +82,7 @@ export class MessageChanger {
     return this.#change(call, id, "message.redacted", async (tx, message) => {
       if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `the message is ${message.status}` });
       const template = message.template && { ...message.template, variables: null };
-      const note = noteOn({ ...message, body: null, template, metadata: {}, carrierOptions: null }, this.#now(), {
+      const note = noteOn({ ...message, body: null, content: null, template, metadata: {}, carrierOptions: null }, this.#now(), {
         type: "message.redacted",
         isIgnored: false,
         detail: { reason: "redacted by request" },
@@ -149,6 +151,7 @@ async function redactEntries(tx: Tx, message: Message): Promise<void> {
 }
 
 function redactRecord(text: string): string {
-  const record = JSON.parse(text) as MessageRecord;
-  return JSON.stringify({ ...record, body: null, template_variables: null, metadata: {} });
+  const record = JSON.parse(text) as MessageRecord | MediaRecord;
+  if (record.object === "media") return JSON.stringify(eraseMediaRecord(record));
+  return JSON.stringify({ ...record, body: null, content: null, template_variables: null, metadata: {} });
 }

@@ -1,13 +1,12 @@
 /** Composes the message of a request: its content, its link and the steps of its fallback. Checks the business rules that need no database
  *  row. */
-import type { ConsentRefusal } from "../consent/refusal.ts";
-import { Problem } from "../http/problem.ts";
-import { encodeId, newId, type BatchId, type RequestId } from "../model/id.ts";
+import { areEarlierReleasesGone } from "../database/stored-record.ts";
+import { Problem, unavailable } from "../http/problem.ts";
+import { newId, type BatchId, type RequestId } from "../model/id.ts";
 import { segmentsOf } from "../model/segments.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { findOptionFaults } from "../links/link-settings.ts";
-import type { Channel } from "../links/channel.ts";
 import { chooseLinks, chooseToWait, explainNoRoute, type LinkReason, type RouteQuery } from "../links/choose-links.ts";
 import type { LinkDirectory } from "../links/directory.ts";
 import { candidatesOn, pickFrom, type SenderChoice } from "../links/choose-sender.ts";
@@ -15,14 +14,26 @@ import type { Link } from "../links/link.ts";
 import { linkWeights, type LinkWeight } from "../links/strategy.ts";
 import type { DueClock } from "../database/database-clock.ts";
 import type { Owner } from "../model/owner.ts";
-import { fillTemplate, usableFor } from "../templates/fill-template.ts";
+import type { Recipient } from "../model/phone-number.ts";
+import type { Database } from "../database/database.ts";
+import type { MediaLibrary } from "../media/library.ts";
 import type { Templates } from "../templates/find-template.ts";
-import { variablesByPart } from "../templates/placeholders.ts";
-import type { Template } from "../templates/template.ts";
 import type { FallbackStep } from "./fallbacks.ts";
+import { findFiles, findQuoted, hasUnfetched, NO_FILES } from "./find-content.ts";
 import type { LastSenders } from "./last-senders.ts";
-import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Content, type Message } from "./message.ts";
-import { tooManySegments, type NewMessage } from "./new-message.ts";
+import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Content, type Message, type Source } from "./message.ts";
+import {
+  fileFaults,
+  hasContent,
+  makeContent,
+  needOfRequest,
+  notCarried,
+  templateNames,
+  type Found,
+  type TemplatesByName,
+} from "./make-content.ts";
+import type { NewMessage } from "./new-message.ts";
+import { carrierProblem, segmentProblem } from "./refusals.ts";
 
 /** `secret` is the content for the carrier, if the message shows something else. `weights`: the numbers by which a route with a strategy chose
  *  the link. */
@@ -39,6 +50,8 @@ export type Composed = {
 export type Origin = {
   requestId?: RequestId | undefined;
   batchId?: BatchId;
+  /** The API of another product that the request came through. */
+  source?: Source | null;
   conceal?: (content: Content) => Content;
   trace?: Trace | undefined;
   isTrial?: true;
@@ -54,13 +67,27 @@ export type CheckedRequest = {
 
 export type ChosenLink = { link: Link; linkReason: LinkReason; weights?: readonly LinkWeight[] };
 
-export type ComposerParts = { clock: DueClock; linkDirectory: LinkDirectory; templates: Templates; lastSenders: LastSenders };
-
-/** Templates by the id or name in the request. For an unknown one, a text that says so. */
-type TemplatesByName = ReadonlyMap<string, Template | string>;
+export type ComposerParts = {
+  db: Database;
+  clock: DueClock;
+  linkDirectory: LinkDirectory;
+  templates: Templates;
+  lastSenders: LastSenders;
+  media: MediaLibrary;
+};
 
 type ComposeParts = ChosenLink &
-  SenderChoice & { request: NewMessage; owner: Owner; origin: Origin; content: Content; steps: CheckedRequest["steps"] };
+  SenderChoice & {
+    request: NewMessage;
+    owner: Owner;
+    origin: Origin;
+    content: Content;
+    steps: CheckedRequest["steps"];
+    quoted: Message | undefined;
+  };
+
+// An upgrade of all nodes takes minutes.
+const UPGRADE_SECONDS = 30;
 
 export class Composer {
   readonly #parts: ComposerParts;
@@ -73,31 +100,66 @@ export class Composer {
     return this.#parts.linkDirectory;
   }
 
+  get media(): MediaLibrary {
+    return this.#parts.media;
+  }
+
   now(): number {
     return this.#parts.clock.now();
   }
 
   /** Returns the message, or the first problem. */
   async compose(request: NewMessage, owner: Owner, origin: Origin = {}): Promise<Composed | Problem> {
-    const { content, steps, route, problems } = this.#checkWith(request, owner, await this.#findTemplates(request, owner));
+    const found = await this.#find(request, owner);
+    const checked = this.#checkWith(request, owner, found);
+    // Files behind URLs are fetched for a request without other faults.
+    const mustFetch = origin.isTrial !== true && checked.problems.length === 0 && hasUnfetched(found.files);
+    const { content, steps, route, problems } = mustFetch ? await this.#checkFetched(request, owner, found) : checked;
     const [problem] = problems;
     // A fault of the request is not stored with its idempotency key.
     if (problem?.code === "invalid_request_payload") throw problem;
     if (problem !== undefined) return problem;
     if (content === undefined || route === undefined) throw new Error("a request without a fault has content and a link");
-    const choice = await this.#senderFor(request, owner, route.link);
-    return this.#composeFrom({ request, owner, origin, content, steps, ...route, ...choice });
+    const choice = await this.#senderFor(request, owner, route.link, found.quoted);
+    return this.#composeFrom({ request, owner, origin, content, steps, quoted: messageIn(found), ...route, ...choice });
   }
 
   /** Checks a request, and returns the sender that its message would have. */
   async check(request: NewMessage, owner: Owner): Promise<CheckedRequest & SenderChoice> {
-    const checked = this.#checkWith(request, owner, await this.#findTemplates(request, owner));
-    return { ...checked, ...(await this.#senderFor(request, owner, checked.route?.link)) };
+    const found = await this.#find(request, owner);
+    const checked = this.#checkWith(request, owner, found);
+    return { ...checked, ...(await this.#senderFor(request, owner, checked.route?.link, found.quoted)) };
   }
 
-  async #senderFor({ sender, recipient }: NewMessage, owner: Owner, link: Link | undefined): Promise<SenderChoice> {
+  /** Finds the records that a request names. Files behind URLs are not fetched. */
+  async #find(request: NewMessage, owner: Owner): Promise<Found> {
+    const templates = await this.#findTemplates(request, owner);
+    if (!hasContent(request)) return { templates, files: NO_FILES, quoted: undefined };
+    // A node of an earlier release would send the text without the content.
+    if (!areEarlierReleasesGone())
+      throw unavailable("nodes of an earlier release are running, which cannot send contents", UPGRADE_SECONDS);
+    const files = await findFiles(this.#parts.media, owner, { request, use: this.#useOf(request), mayFetch: false });
+    return { templates, files, quoted: await findQuoted(this.#parts.db, owner, request) };
+  }
+
+  async #checkFetched(request: NewMessage, owner: Owner, found: Found): Promise<CheckedRequest> {
+    const files = await findFiles(this.#parts.media, owner, { request, use: this.#useOf(request), mayFetch: true });
+    return this.#checkWith(request, owner, { ...found, files });
+  }
+
+  #useOf({ recipient, send_at: sendAt }: NewMessage): { recipient: Recipient; atMs: number } {
+    return { recipient, atMs: typeof sendAt === "string" ? Date.parse(sendAt) : this.#parts.clock.now() };
+  }
+
+  async #senderFor(
+    { sender, recipient }: NewMessage,
+    owner: Owner,
+    link: Link | undefined,
+    quoted: Found["quoted"],
+  ): Promise<SenderChoice> {
     const { linkDirectory, lastSenders } = this.#parts;
     if (typeof sender === "string") return { sender, senderReason: "named" };
+    if (quoted !== undefined && "number" in quoted && quoted.number !== null) return { sender: quoted.number, senderReason: "reply" };
     if (link === undefined) return { sender: null, senderReason: null };
     const { accountId, environment } = owner;
     const query = { accountId, environment, recipient };
@@ -114,15 +176,42 @@ export class Composer {
     return new Map(await Promise.all(names.map(async (name) => [name, await find(name)] as const)));
   }
 
-  #composeFrom({ request, owner, origin, content, steps, link, linkReason, weights, sender, senderReason }: ComposeParts): Composed {
-    const { requestId, conceal, batchId = null, trace = null } = origin;
+  #composeFrom({
+    request,
+    owner,
+    origin,
+    content,
+    steps,
+    quoted,
+    link,
+    linkReason,
+    weights,
+    sender,
+    senderReason,
+  }: ComposeParts): Composed {
+    const { requestId, conceal, source = null, batchId = null, trace = null } = origin;
     const shown = conceal?.(content) ?? null;
     const nowMs = this.#parts.clock.now();
     const id = newId("msg", nowMs, requestId);
     const hasFallback = steps.length > 0;
     const chosen = { link, linkReason, sender, senderReason };
     const dueMs = this.#parts.clock.dueNow();
-    const message = fromRequest({ request, owner, id, nowMs, dueMs, content, shown, ...chosen, batchId, hasFallback, trace });
+    const inReplyTo = quoted?.id ?? null;
+    const message = fromRequest({
+      request,
+      owner,
+      id,
+      nowMs,
+      dueMs,
+      content,
+      shown,
+      ...chosen,
+      inReplyTo,
+      source,
+      batchId,
+      hasFallback,
+      trace,
+    });
     const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
     assertStepsFit(message, kept);
     if (origin.isTrial !== true) this.#note(message, link);
@@ -137,105 +226,69 @@ export class Composer {
     if (senderReason === "pool" || senderReason === "sticky" || senderReason === "preferred") this.#parts.lastSenders.note(message, sender);
   }
 
-  linkFor(query: RouteQuery, { mayWait = false } = {}): ChosenLink | Problem {
+  linkFor(query: RouteQuery, { mayWait = false, pointer = "" } = {}): ChosenLink | Problem {
     const { linkDirectory } = this.#parts;
     const choice = mayWait ? chooseToWait(linkDirectory.current, query) : chooseLinks(linkDirectory.current, query);
     if (choice.kind === "chosen") {
       const chosen = { link: choice.links[0], linkReason: choice.reason };
       return choice.weighed === undefined ? chosen : { ...chosen, weights: linkWeights(choice.weighed) };
     }
+    if (choice.kind === "not_carried") return notCarried(`${pointer}/content`, choice.detail);
     return choice.kind === "no_route"
       ? new Problem("no_route", { detail: explainNoRoute(linkDirectory.current, query) })
       : new Problem(choice.kind);
   }
 
-  #checkWith(request: NewMessage, owner: Owner, templates: TemplatesByName): CheckedRequest {
+  #checkWith(request: NewMessage, owner: Owner, found: Found): CheckedRequest {
+    const { files, quoted } = found;
     const problems: Problem[] = [];
-    const orProblem = <T>(found: T | Problem): T | undefined => {
-      if (!(found instanceof Problem)) return found;
-      problems.push(found);
+    const orProblem = <T>(result: T | Problem): T | undefined => {
+      if (!(result instanceof Problem)) return result;
+      problems.push(result);
       return undefined;
     };
-    const content = orProblem(makeContent(request, templateFor(request, templates)));
+    const content = orProblem(makeContent(request, found));
+    if (quoted !== undefined && "code" in quoted) problems.push(new Problem("invalid_request_payload", { errors: [quoted] }));
     const steps = (request.fallback ?? []).flatMap((step, index) => {
       const pointer = `/fallback/${index}`;
-      const stepContent = orProblem(makeContent(step, templateFor(step, templates), pointer));
+      const stepContent = orProblem(makeContent(step, found, pointer));
       if (stepContent === undefined) return [];
       const segmentLimit = { channel: step.channel, max_segments: request.max_segments ?? null };
-      const findLink = (): Link | Problem => linkOf(this.linkFor({ ...owner, ...request, channel: step.channel, sender: null }));
-      const tooMany = segmentProblem(segmentLimit, stepContent, findLink, pointer);
+      const need = needOfRequest(step);
+      const stepRoute = (): ChosenLink | Problem =>
+        this.linkFor({ ...owner, ...request, channel: step.channel, sender: null, need }, { pointer });
+      const uncarried = need && stepRoute();
+      if (uncarried instanceof Problem && uncarried.code === "invalid_request_payload") problems.push(uncarried);
+      const tooMany = segmentProblem(segmentLimit, stepContent, () => linkOf(stepRoute()), pointer);
       if (tooMany !== undefined) problems.push(tooMany);
       return [{ channel: step.channel, content: stepContent, afterSeconds: step.after_seconds }];
     });
-    const found = this.linkFor({ ...owner, ...request, sender: request.sender ?? null });
-    const tooMany = content && segmentProblem(request, content, () => linkOf(found));
+    const number = quoted !== undefined && "number" in quoted ? quoted.number : null;
+    const routed = this.linkFor({ ...owner, ...request, sender: request.sender ?? number, need: needOfRequest(request) });
+    const tooMany = content && segmentProblem(request, content, () => linkOf(routed));
     if (tooMany !== undefined) problems.push(tooMany);
-    const route = orProblem(found);
+    const route = orProblem(routed);
     const refused = route && content && carrierProblem(request, content, route.link);
     if (refused !== undefined) problems.push(refused);
+    const unfitFiles = route === undefined || files.size === 0 ? [] : fileFaults(request, route.link, files);
+    if (unfitFiles.length > 0) problems.push(new Problem("invalid_request_payload", { errors: unfitFiles }));
     const unfit = route && request.carrier_options && findOptionFaults(route.link, request.carrier_options);
     if (unfit && unfit.length > 0) problems.push(new Problem("invalid_request_payload", { errors: unfit }));
     return { content, steps, route, problems };
   }
 }
 
+const messageIn = ({ quoted }: Found): Message | undefined => (quoted !== undefined && "message" in quoted ? quoted.message : undefined);
+
 const linkOf = (route: ChosenLink | Problem): Link | Problem => (route instanceof Problem ? route : route.link);
-
-const templateFor = ({ template_id: name }: { template_id?: string | null }, templates: TemplatesByName): Template | string =>
-  (typeof name === "string" ? templates.get(name) : undefined) ?? "";
-
-function templateNames(request: NewMessage): string[] {
-  const own = typeof request.template_id === "string" ? [request.template_id] : [];
-  if (!request.fallback) return own;
-  return [...own, ...request.fallback.flatMap(({ template_id: name }) => (typeof name === "string" ? [name] : []))];
-}
-
-/** The fields of a request, or of a fallback step, that define the content. */
-type ContentFields = {
-  channel: Channel;
-  body?: string | null;
-  template_id?: string | null;
-  template_variables?: Record<string, string> | null;
-};
-
-/** Returns the content that the fields define. `pointer` is the position of the fields in the request. */
-function makeContent(fields: ContentFields, template: Template | string, pointer = ""): Content | Problem {
-  if (typeof fields.body === "string") return { body: fields.body, template: null };
-  const fault = (code: string, detail: string) => ({ errors: [{ pointer: `${pointer}/template_id`, code, detail }] });
-  if (typeof template === "string") return new Problem("template_not_found", fault("template_not_found", template));
-  const unusable = usableFor(template, fields.channel);
-  if (unusable !== undefined) return new Problem(unusable.code, fault(unusable.code, unusable.detail));
-  const variables = fields.template_variables ?? {};
-  const filled = fillTemplate(template, variables, fields.channel, pointer);
-  if (filled instanceof Problem) return filled;
-  const { id, name, language, version, category } = template;
-  const use = { id: encodeId("tmpl", id), name, language, version, variables, category, parts: variablesByPart(template) };
-  return { body: filled.text, template: use };
-}
-
-type SegmentLimit = Pick<NewMessage, "channel" | "max_segments">;
-
-/** `pointer` is the position of the step in the request; for the message itself it names the limit. Without a link, segments are counted as
- *  on most links. */
-export function segmentProblem(
-  { channel, max_segments: most }: SegmentLimit,
-  { body }: Content,
-  findLink: () => Link | Problem,
-  pointer = "/max_segments",
-): Problem | undefined {
-  if (channel !== "sms" || typeof most !== "number") return undefined;
-  const link = findLink();
-  const { count } = segmentsOf(body, link instanceof Problem ? undefined : link.segmentRules);
-  return count > most ? tooManySegments(count, most, pointer) : undefined;
-}
 
 /** Checks the size of each step's record, which has the properties of the message and its own text. A step with too large a record
  *  could never be sent. */
 function assertStepsFit(message: Message, steps: readonly FallbackStep[]): void {
   const errors = steps.flatMap(({ channel, content, shown }, index) => {
-    const { body, template } = shown ?? content;
-    const segments = channel === "sms" ? segmentsOf(content.body) : null;
-    const record = messageRecord({ ...message, channel, body, template, segments, fallbackOf: message.id });
+    const { body, template, structured = null } = shown ?? content;
+    const segments = channel === "sms" && structured === null ? segmentsOf(content.body) : null;
+    const record = messageRecord({ ...message, channel, body, content: structured, template, segments, fallbackOf: message.id });
     if (Buffer.byteLength(JSON.stringify(record)) <= MAX_RECORD_BYTES) return [];
     const detail = `the message that this step makes must not exceed ${MAX_RECORD_BYTES} bytes; shorten metadata or its body`;
     return [{ pointer: `/fallback/${index}`, code: "too_large", detail }];
@@ -243,28 +296,11 @@ function assertStepsFit(message: Message, steps: readonly FallbackStep[]): void 
   if (errors.length > 0) throw new Problem("invalid_request_payload", { errors });
 }
 
-/** Returns the problem that the carrier of the link is known to have with the recipient. The accept
- *  statement checks our own consent rows. */
-export function carrierProblem({ recipient, channel }: NewMessage, { template }: Content, { unwilling }: Link): Problem | undefined {
-  if (unwilling.optedOut.has(recipient)) return consentProblem("recipient_opted_out");
-  return channel === "whatsapp" && template === null && unwilling.windowClosed.has(recipient)
-    ? consentProblem("service_window_closed")
-    : undefined;
-}
-
-const CONSENT_DETAILS: Readonly<Record<ConsentRefusal, string>> = {
-  recipient_opted_out: "has opted out of messages from this sender",
-  service_window_closed: "has not written within 24 hours: only a template may be sent",
-};
-
-export const consentProblem = (code: ConsentRefusal): Problem =>
-  new Problem(code, { errors: [{ pointer: "/recipient", code, detail: CONSENT_DETAILS[code] }] });
-
 /** The time from which the message may be submitted. */
 export const startTimeMs = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
 
 type RequestParts = Pick<Message, "id"> &
-  Partial<Pick<Message, "batchId" | "fallbackOf" | "hasFallback" | "trace">> & {
+  Partial<Pick<Message, "batchId" | "fallbackOf" | "hasFallback" | "inReplyTo" | "source" | "trace">> & {
     request: NewMessage;
     owner: Owner;
     /** The present time. The time of the id can be ahead of it. */
@@ -281,8 +317,8 @@ type RequestParts = Pick<Message, "id"> &
 /** Makes the message of a request. */
 export function fromRequest(parts: RequestParts): Message {
   const { request, owner, id, nowMs, dueMs = nowMs, content, shown, link, linkReason, sender, senderReason } = parts;
-  const { batchId = null, fallbackOf = null, hasFallback = false, trace = null } = parts;
-  const { body, template } = shown ?? content;
+  const { batchId = null, fallbackOf = null, hasFallback = false, inReplyTo = null, source = null, trace = null } = parts;
+  const { body, template, structured = null } = shown ?? content;
   const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
   const isScheduled = sendAtMs !== null && sendAtMs > dueMs;
   return newMessage(owner, id, {
@@ -292,10 +328,11 @@ export function fromRequest(parts: RequestParts): Message {
     sender,
     senderReason,
     linkReason,
-    body,
+    body: body === "" && structured ? null : body,
+    content: structured,
     template,
     status: isScheduled ? "scheduled" : "queued",
-    segments: request.channel === "sms" ? segmentsOf(content.body, link.segmentRules) : null,
+    segments: request.channel === "sms" && structured === null ? segmentsOf(content.body, link.segmentRules) : null,
     priority: request.priority ?? "normal",
     clientReference: request.client_reference ?? null,
     metadata: request.metadata ?? {},
@@ -305,7 +342,9 @@ export function fromRequest(parts: RequestParts): Message {
     expiresAtMs: (isScheduled ? sendAtMs : nowMs) + (request.ttl_seconds ?? DEFAULT_TTL_SECONDS) * 1_000,
     hasFallback,
     fallbackOf,
+    inReplyTo,
     batchId,
+    source,
     trace,
   });
 }

@@ -2,6 +2,7 @@
  *  timeline. The rest stays, so that lists, counts and late receipts are not affected. */
 import type { EntryRow } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
+import type { MediaRecord } from "../media/media.ts";
 import { eraseCompact, isCompact } from "../model/message-record.ts";
 import { ERASED } from "../model/phone-number.ts";
 import type { Change } from "./change.ts";
@@ -16,6 +17,7 @@ export function eraseMessage(message: Message, nowMs: number): Message {
     recipient: isInbound ? recipient : ERASED,
     sender: isInbound ? ERASED : sender,
     body: null,
+    content: null,
     template: template && { ...template, variables: null },
     error: eraseError(error),
     clientReference: null,
@@ -39,8 +41,14 @@ export const eraseEntry = ({ id, record, detail }: Pick<EntryRow, "id" | "record
   detail: detail === null ? null : JSON.stringify(eraseDetail(detail)),
 });
 
-const eraseRecordText = (text: string): string =>
-  isCompact(text) ? eraseCompact(text) : JSON.stringify(eraseRecord(JSON.parse(text) as MessageRecord));
+function eraseRecordText(text: string): string {
+  if (isCompact(text)) return eraseCompact(text);
+  const record = JSON.parse(text) as MessageRecord | MediaRecord;
+  return JSON.stringify(record.object === "media" ? eraseMediaRecord(record) : eraseRecord(record));
+}
+
+/** The record of a file of the message without what identifies the file. */
+export const eraseMediaRecord = (record: MediaRecord): MediaRecord => ({ ...record, file_name: null, sha256: null });
 
 function eraseRecord(record: MessageRecord): MessageRecord {
   const { direction, recipient, sender, error, provider } = record;
@@ -50,6 +58,7 @@ function eraseRecord(record: MessageRecord): MessageRecord {
     recipient: isInbound ? recipient : ERASED,
     sender: isInbound ? ERASED : sender,
     body: null,
+    content: null,
     template_variables: null,
     error: eraseError(error),
     client_reference: null,

@@ -19,6 +19,7 @@ const whole: Message = {
   senderReason: "named",
   linkReason: "route",
   body: 'Ваш код \u{1f511} "123456"\n',
+  content: { type: "location", latitude: 47.5, longitude: 8.25, name: null, address: null },
   template: {
     id: "tmpl_1",
     name: "code",
@@ -47,6 +48,7 @@ const whole: Message = {
   inReplyTo: newId("msg", NOW),
   isOptOutReply: true,
   batchId: newId("batch", NOW),
+  source: "twilio",
   updatedAtMs: NOW + 3,
   sentAtMs: null,
   deliveredAtMs: null,

@@ -33,13 +33,15 @@ export const valuesOf = (message: Message) =>
     textOrNull(message.inReplyTo),
     message.isOptOutReply,
     textOrNull(message.batchId),
+    message.content,
+    message.source,
   ] as const;
 
 /** Makes the message of values that JSON has carried. */
 export function messageOfValues(values: MessageValues): Message {
   const [accountId, environment, id, updatedAtMs, channel, recipient, sender, senderReason, linkReason, body, segments, ...more] = values;
   const [priority, clientReference, metadata, expiresAtMs, hasFallback, trace, template, maxSegments, carrierOptions, ...rare] = more;
-  const [sendAtMs, fallbackOf, inReplyTo, isOptOutReply, batchId] = rare;
+  const [sendAtMs, fallbackOf, inReplyTo, isOptOutReply, batchId, content, source] = rare;
   return newMessage({ accountId: toId("acct", uuidFromText(accountId)), environment }, toId("msg", uuidFromText(id)), {
     direction: "outbound",
     status: "queued",
@@ -65,6 +67,8 @@ export function messageOfValues(values: MessageValues): Message {
     inReplyTo: inReplyTo === null ? null : toId("msg", uuidFromText(inReplyTo)),
     isOptOutReply,
     batchId: batchId === null ? null : toId("batch", uuidFromText(batchId)),
+    content,
+    source,
   });
 }
 

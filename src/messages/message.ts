@@ -1,6 +1,7 @@
 /** The message: its type, its constructor, its record in the API and the schema of that record. */
 import { environmentField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import type { BatchId, MessageId } from "../model/id.ts";
+import type { SentContent, StructuredContent } from "../model/content.ts";
 import { recordOf } from "../model/message-record.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import type { Segments } from "../model/segments.ts";
@@ -12,6 +13,7 @@ import { SENDER_REASONS, type SenderReason } from "../links/choose-sender.ts";
 import type { CarrierOptions } from "../providers/provider.ts";
 import type { Owner } from "../model/owner.ts";
 import type { Category } from "../templates/template.ts";
+import { contentField } from "./content-record.ts";
 import { STATUSES, type Status } from "./states.ts";
 
 export const PRIORITIES = ["high", "normal", "bulk"] as const;
@@ -19,6 +21,10 @@ export type Priority = (typeof PRIORITIES)[number];
 
 export const DIRECTIONS = ["outbound", "inbound"] as const;
 type Direction = (typeof DIRECTIONS)[number];
+
+/** The APIs of other products that a message can come through. */
+const SOURCES = ["twilio", "kannel"] as const;
+export type Source = (typeof SOURCES)[number];
 
 export const DEFAULT_TTL_SECONDS = 172_800;
 
@@ -59,7 +65,12 @@ export const MessageRecord = Type.Object(
     ),
     sender_reason: nullable(openEnum(SENDER_REASONS, "Why this sender was chosen. Null on inbound messages.")),
     link_reason: nullable(openEnum(LINK_REASONS, "Why this link was chosen. Null on inbound messages.")),
-    body: nullable(Type.String({ description: "The text. For a template, with its variables filled in. Null after redaction." })),
+    body: nullable(
+      Type.String({
+        description: "The text. For a template, with its variables filled in. Null after redaction, and for a content without a text.",
+      }),
+    ),
+    content: contentField,
     template_id: nullable(Type.String({ description: "The id of the template, if one was used." })),
     template_version: nullable(Type.Integer({ description: "The version of the template that was used." })),
     template_variables: nullable(Type.Record(Type.String(), { description: "The values of the variables of the template." })),
@@ -94,6 +105,7 @@ export const MessageRecord = Type.Object(
       }),
     ),
     batch_id: nullable(Type.String({ description: "The id of the batch, if the message is part of one." })),
+    source: nullable(openEnum(SOURCES, "The API that the message came through, if it was not this one.")),
     created_at: timestamp("The time at which the message was accepted."),
     updated_at: timestamp("The time of the last change."),
     sent_at: nullable(timestamp("The time at which a carrier accepted the message.")),
@@ -122,7 +134,8 @@ export type TemplateUse = {
   parts?: Readonly<Record<"header" | "body", readonly string[]>>;
 };
 
-export type Content = { body: string; template: TemplateUse | null };
+/** `body` is the text: of a template, with its variables filled in; of a structured content, its text or caption, or empty. */
+export type Content = { body: string; template: TemplateUse | null; structured?: SentContent | null };
 
 export type OwnedMessage = Owner & { id: MessageId };
 
@@ -136,6 +149,7 @@ export type Message = OwnedMessage & {
   senderReason: SenderReason | null;
   linkReason: LinkReason | null;
   body: string | null;
+  content: StructuredContent | null;
   template: TemplateUse | null;
   status: Status;
   sequence: number;
@@ -165,6 +179,7 @@ export type Message = OwnedMessage & {
    *  the record. */
   isOptOutReply: boolean | null;
   batchId: BatchId | null;
+  source: Source | null;
   updatedAtMs: number;
   sentAtMs: number | null;
   deliveredAtMs: number | null;
@@ -192,6 +207,7 @@ export const newMessage = ({ accountId, environment }: Owner, id: MessageId, fie
   senderReason: fields.senderReason ?? null,
   linkReason: fields.linkReason ?? null,
   body: fields.body,
+  content: fields.content ?? null,
   template: fields.template ?? null,
   status: fields.status,
   sequence: fields.sequence ?? 1,
@@ -213,6 +229,7 @@ export const newMessage = ({ accountId, environment }: Owner, id: MessageId, fie
   inReplyTo: fields.inReplyTo ?? null,
   isOptOutReply: fields.isOptOutReply ?? null,
   batchId: fields.batchId ?? null,
+  source: fields.source ?? null,
   updatedAtMs: fields.updatedAtMs ?? uuidTimeMs(id),
   sentAtMs: fields.sentAtMs ?? null,
   deliveredAtMs: fields.deliveredAtMs ?? null,

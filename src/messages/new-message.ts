@@ -5,7 +5,9 @@ import { isUserId } from "../model/phone-number.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
 import { CHANNELS, MAX_BODY } from "../links/channel.ts";
 import type { CarrierOptions } from "../providers/provider.ts";
+import { checkNewContent } from "./check-content.ts";
 import { MAX_RECORD_BYTES, PRIORITIES } from "./message.ts";
+import { NewContentBody } from "./new-content.ts";
 
 const body = Type.String({
   minLength: 1,
@@ -25,6 +27,7 @@ const FallbackStep = Type.Object(
     body: optional(body),
     template_id: optional(templateId),
     template_variables: optional(templateVariables),
+    content: optional(NewContentBody),
     after_seconds: Type.Integer({
       minimum: 1,
       maximum: 172_800,
@@ -41,6 +44,14 @@ export const NewMessageBody = Type.Object(
     body: optional(body),
     template_id: optional(templateId),
     template_variables: optional(templateVariables),
+    content: optional(NewContentBody),
+    reply_to: optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: "The id of an earlier message of the same conversation, which this one quotes. On whatsapp only.",
+      }),
+    ),
     sender: optional(senderField),
     send_at: optional(
       Type.String({
@@ -96,7 +107,7 @@ export const NewMessageBody = Type.Object(
   {
     title: "NewMessage",
     additionalProperties: false,
-    description: "A message to send. Exactly one of `body` and `template_id` is required.",
+    description: "A message to send. Exactly one of `body`, `template_id` and `content` is required.",
   },
 );
 
@@ -111,7 +122,16 @@ const MAX_OPTION_BYTES = 4_096;
 export const checkNewMessage = (request: Fields): Fault[] => [...checkEachField(request), ...checkTogether(request)];
 
 /** Checks the rules between fields. */
-export const checkTogether = (request: Fields): Fault[] => [...checkContent(request), ...checkReach(request)];
+export const checkTogether = (request: Fields): Fault[] => [...checkContent(request), ...checkReach(request), ...checkReply(request)];
+
+/** Only WhatsApp shows the message that another one replies to. */
+function checkReply({ reply_to: replyTo, channel, content }: Fields): Fault[] {
+  if (typeof replyTo !== "string") return [];
+  const fault = (code: string, detail: string): Fault[] => [{ pointer: "/reply_to", code, detail }];
+  if (channel === "sms") return fault("not_supported", "cannot be sent on sms, where a message has no reference to another one");
+  const isReaction = (content as Fields | null | undefined)?.["type"] === "reaction";
+  return isReaction ? fault("conflict", "cannot be combined with a reaction, which names its message itself") : [];
+}
 
 /** Only WhatsApp reaches a user id. */
 function checkReach({ recipient, channel, fallback }: Fields): Fault[] {
@@ -141,18 +161,21 @@ export function checkEachField(request: Fields): Fault[] {
 
 /** Checks the content of the message or a fallback step: a text or a template, and not too long for the channel. */
 function checkContent(fields: Fields, pointer = ""): Fault[] {
-  const { channel, body: text, template_id: template, template_variables: variables } = fields;
+  const { channel, body: text, template_id: template, template_variables: variables, content } = fields;
   const faults: Fault[] = [];
   const fault = (field: string, code: string, detail: string): unknown => faults.push({ pointer: `${pointer}/${field}`, code, detail });
   const hasText = text !== undefined && text !== null;
   const hasTemplate = template !== undefined && template !== null;
-  if (!hasText && !hasTemplate) fault("body", "required", "either body or template_id is required");
+  const hasContent = content !== undefined && content !== null;
+  if (!hasText && !hasTemplate && !hasContent) fault("body", "required", "one of body, template_id and content is required");
+  if (hasContent && (hasText || hasTemplate)) fault("content", "conflict", `cannot be combined with ${hasText ? "body" : "template_id"}`);
   if (hasText && hasTemplate) fault("template_id", "conflict", "cannot be combined with body");
   if (!hasTemplate && variables !== undefined && variables !== null) fault("template_variables", "conflict", "needs a template_id");
   // The schema has the limit of the channel with the longest texts.
   if (channel === "sms" && typeof text === "string" && codePoints(text) > MAX_BODY.sms && codePoints(text) <= MAX_BODY.whatsapp) {
     fault("body", "too_long", `must have at most ${MAX_BODY.sms} characters on sms`);
   }
+  if (hasContent) faults.push(...checkNewContent(content, channel, `${pointer}/content`));
   return faults;
 }
 

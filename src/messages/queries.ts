@@ -26,6 +26,7 @@ const receive = batchStatement<ReceivedEvent & { message: Message }>(
     column("recipient", "text", ({ message }) => message.recipient),
     column("sender", "text", ({ message }) => message.sender),
     column("body", "text", ({ message }) => message.body),
+    column("content", "text", ({ message }) => message.content && JSON.stringify(message.content)),
     column("sequence", "integer", ({ message }) => message.sequence),
     column("segments_count", "smallint", ({ message }) => message.segments?.count ?? null),
     column("segments_encoding", "text", ({ message }) => message.segments?.encoding ?? null),
@@ -44,10 +45,10 @@ with received as materialized (
     from ${items}
 ), message as (
   insert into messages
-         (account_id, environment, id, direction, channel, recipient, sender, inbound_sender, body, status, sequence,
+         (account_id, environment, id, direction, channel, recipient, sender, inbound_sender, body, content, status, sequence,
           segments_count, segments_encoding, segments_characters, priority, metadata, in_reply_to,
           provider, link, provider_message_id, updated_at)
-  select account_id, environment, message_id, 'inbound', channel, recipient, sender, sender, body, 'received', sequence,
+  select account_id, environment, message_id, 'inbound', channel, recipient, sender, sender, body, content::json, 'received', sequence,
          segments_count, segments_encoding, segments_characters, 'normal', metadata::json, in_reply_to,
          provider, link, provider_message_id, updated_at
     from received
@@ -152,6 +153,7 @@ export const storeRedaction = (tx: Tx, { accountId, environment, id, template, u
   tx.rows(sql`
   update messages
      set body = null,
+         content = null,
          metadata = null,
          carrier_options = null,
          trace = null,

@@ -6,6 +6,8 @@ import type { ConsentDefaults } from "../consent/consent-defaults.ts";
 import { optWordsOf } from "../consent/consent-settings.ts";
 import { findOptWord, type OptKind } from "../consent/opt-out-words.ts";
 import type { Pair } from "../consent/suppression.ts";
+import { addPendingMedia, type InboundFile } from "../media/inbound-media.ts";
+import type { CarriedContent } from "../model/content.ts";
 import { newId, type MessageId } from "../model/id.ts";
 import { carrierOrigin } from "../model/origin.ts";
 import type { Recipient } from "../model/phone-number.ts";
@@ -16,6 +18,7 @@ import type { Link } from "../links/link.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import type { Acceptance } from "./accept-statement.ts";
+import { fitContent, identifyContent } from "./inbound-content.ts";
 import { MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
 import { acceptReply } from "./reply.ts";
@@ -38,7 +41,8 @@ type Received = {
   isToGroup?: boolean | undefined;
   /** When the person wrote the message. If it is absent, the message was written when it arrived. */
   writtenAtMs?: number | undefined;
-  /** Contents besides the text, by their names. */
+  content?: CarriedContent | undefined;
+  /** Facts that neither the text nor the content has, by their names. */
   details?: Readonly<Record<string, string>> | undefined;
   provider: { name: string; link: string; messageId: string | null };
   /** No sender, reply or route led to the account: its event is `message.unrouted`. */
@@ -51,37 +55,51 @@ export type Unowned = Omit<Received, "inReplyTo" | "isUnrouted" | "pairs">;
 
 type Arrival = { nowMs: number; owner: Owner; received: Received };
 
-/** `replyLink`: the link of the message, if an automatic reply may be sent. */
-type ReceiveContext = { defaults: ConsentDefaults; replyLink: Link | undefined };
+/** `replyLink`: the link of the message, if an automatic reply may be sent. `mediaRetentionMs`: how long its files are kept. */
+type ReceiveContext = { defaults: ConsentDefaults; replyLink: Link | undefined; mediaRetentionMs: number };
 
 /** Returns the stored message, and the automatic reply if there is one. */
 export async function receiveMessage(
   tx: Tx,
   { nowMs, owner, received }: Arrival,
-  { defaults, replyLink }: ReceiveContext,
-): Promise<{ message: Message; reply: Acceptance | undefined }> {
-  const message = truncate(fromInbound(nowMs, owner, received));
+  { defaults, replyLink, mediaRetentionMs }: ReceiveContext,
+): Promise<{ message: Message; reply: Acceptance | undefined; hasFiles: boolean }> {
+  const { message: read, files } = fromInbound(nowMs, owner, received);
+  const message = truncate(read);
   const type = received.isUnrouted ? "message.unrouted" : "message.received";
   await storeReceived(tx, message, { type, record: JSON.stringify(messageRecord(message)) });
-  const { channel, sender, recipient, isToGroup, reported, writtenAtMs = nowMs } = received;
+  const { channel, sender, recipient, reported, writtenAtMs = nowMs } = received;
+  await addPendingMedia(tx, owner, files, {
+    messageId: message.id,
+    link: received.provider.link,
+    person: message.sender,
+    nowMs,
+    keepUntilMs: nowMs + mediaRetentionMs,
+  });
+  const hasFiles = files.length > 0;
   // Consent is stored for outbound messages: the writer of this message is their recipient, and the account's number their sender.
   const pair = { ...owner, recipient: sender, sender: recipient };
-  if (channel === "whatsapp" && isToGroup !== true && sender !== NO_RECIPIENT) await openWindow(tx, pair, Math.min(writtenAtMs, nowMs));
+  if (channel === "whatsapp" && isWrittenToUs(received) && sender !== NO_RECIPIENT)
+    await openWindow(tx, pair, Math.min(writtenAtMs, nowMs));
   const kind = await applyOptWord(tx, nowMs, received, { defaults, message });
   // If the carrier reports the meaning of a text, it has replied itself.
-  if (kind === undefined || replyLink === undefined || reported !== undefined) return { message, reply: undefined };
+  if (kind === undefined || replyLink === undefined || reported !== undefined) return { message, reply: undefined, hasFiles };
   const settings = await readSettings(tx, defaults, owner);
-  return { message, reply: await acceptReply(tx, message, { kind, settings, link: replyLink, nowMs }) };
+  return { message, reply: await acceptReply(tx, message, { kind, settings, link: replyLink, nowMs }), hasFiles };
 }
 
-type WordUse = Pick<Received, "text" | "reported" | "isToGroup" | "pairs" | "provider">;
+/** A message to a group, and a notice of the channel, say nothing about what the person wants of this number. */
+const isWrittenToUs = ({ isToGroup, content }: Pick<Received, "isToGroup" | "content">): boolean =>
+  isToGroup !== true && content?.type !== "system";
+
+type WordUse = Pick<Received, "text" | "reported" | "isToGroup" | "content" | "pairs" | "provider">;
 /** `message` is the stored message; null if no account gets it. */
 type WordContext = { defaults: ConsentDefaults; message: Message | null };
 
 /** Applies the opt-out word of a message to the pairs, each by the words of its account. Returns the kind of the word for the account of the
  *  message, except for an opt-out or an opt-in that changes nothing. */
 export async function applyOptWord(tx: Tx, nowMs: number, use: WordUse, { defaults, message }: WordContext): Promise<OptKind | undefined> {
-  if (use.isToGroup === true) return undefined;
+  if (!isWrittenToUs(use)) return undefined;
   let own: OptKind | undefined;
   for (const pair of use.pairs) {
     const word = findOptWord(use.text, optWordsOf(await readSettings(tx, defaults, pair)));
@@ -109,22 +127,26 @@ async function applyTo(tx: Tx, nowMs: number, pair: WordPair, { kind, cause }: {
   return pair.isOfNumber && (await optIn(tx, nowMs, pair, cause)) !== undefined;
 }
 
-function fromInbound(nowMs: number, owner: Owner, received: Received): Message {
-  const { channel, sender, recipient, inReplyTo, provider } = received;
+function fromInbound(nowMs: number, owner: Owner, received: Received): { message: Message; files: readonly InboundFile[] } {
+  const { channel, sender, recipient, inReplyTo, provider, details } = received;
   const body = storable(received.text);
-  return newMessage(owner, newId("msg", nowMs), {
+  const fitted = received.content && fitContent(received.content);
+  const { content, files } = fitted ? identifyContent(fitted.content, inReplyTo, nowMs) : { content: null, files: [] };
+  const message = newMessage(owner, newId("msg", nowMs), {
     direction: "inbound",
     channel,
     recipient,
     sender: sender === NO_RECIPIENT ? null : sender,
     body,
+    content,
     status: "received",
     segments: channel === "sms" ? segmentsOf(body) : null,
     provider,
     inReplyTo,
-    metadata: toMetadata(received.details),
+    metadata: { ...toMetadata(details), ...(fitted?.isCut === true ? TRUNCATED : {}) },
     updatedAtMs: nowMs,
   });
+  return { message, files };
 }
 
 // A quarter of the record, so that the text has room.

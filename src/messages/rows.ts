@@ -27,12 +27,12 @@ export type MessageRow = {
 
 /** The columns of a `MessageRow`, from the relation `m`. */
 export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.sender_reason,
-       m.link_reason, m.body, m.status,
+       m.link_reason, m.body, m.content, m.status,
        m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority,
        m.client_reference, m.metadata, m.max_segments, m.carrier_options, m.send_at, m.expires_at, m.provider, m.link,
        m.provider_message_id, m.attempts, m.updated_at, m.sent_at, m.delivered_at, m.read_at, m.failed_at,
        m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.has_unknown, m.refusals, m.fallback_of,
-       m.in_reply_to, m.is_opt_out_reply, m.batch_id, m.trace`;
+       m.in_reply_to, m.is_opt_out_reply, m.batch_id, m.source, m.trace`;
 
 /** Joins the message of a row of `owner` (account_id, environment, message_id) as the relation `m`. The limit makes the join an index
  *  probe, even if the planner has no statistics of the table. */
@@ -58,6 +58,7 @@ export function messageOfRow(row: MessageRow): Message {
     senderReason: row.sender_reason,
     linkReason: row.link_reason,
     body: row.body,
+    content: row.content,
     template: row.template,
     status: row.status,
     sequence: row.sequence,
@@ -79,6 +80,7 @@ export function messageOfRow(row: MessageRow): Message {
     inReplyTo: row.in_reply_to,
     isOptOutReply: row.is_opt_out_reply,
     batchId: row.batch_id,
+    source: row.source,
     updatedAtMs: row.updated_at.getTime(),
     sentAtMs: timeOrNull(row.sent_at),
     deliveredAtMs: timeOrNull(row.delivered_at),

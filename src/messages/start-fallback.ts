@@ -3,7 +3,6 @@
 import { Problem } from "../http/problem.ts";
 import { encodeId, newId, type MessageId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Channel } from "../links/channel.ts";
 import { hasSender } from "../links/choose-links.ts";
 import { senderOn, type SenderChoice } from "../links/choose-sender.ts";
 import type { DueClock } from "../database/database-clock.ts";
@@ -12,7 +11,9 @@ import type { Owner } from "../model/owner.ts";
 import { storeAcceptances, toAcceptance, type Acceptance } from "./accept-statement.ts";
 import { advanceLocked } from "./advance.ts";
 import { noteOn, type Change } from "./change.ts";
-import { carrierProblem, fromRequest, segmentProblem, startTimeMs, type ChosenLink, type Composed, type Composer } from "./compose.ts";
+import { needOfStored } from "./check-content.ts";
+import { fromRequest, startTimeMs, type ChosenLink, type Composed, type Composer } from "./compose.ts";
+import { carrierProblem, segmentProblem } from "./refusals.ts";
 import { claimDueFallbacks, removeFallback, type DueFallback, type FallbackStep } from "./fallbacks.ts";
 import type { Handover } from "./handover.ts";
 import { messageRecord, type Message } from "./message.ts";
@@ -85,7 +86,7 @@ async function acceptStep(
 function composeStep(composer: Composer, before: Message, step: FallbackStep, rest: readonly FallbackStep[]): Composed | Problem {
   const { content, shown, channel } = step;
   const { recipient, priority, metadata, clientReference, maxSegments } = before;
-  const route = routeOfStep(composer, before, channel);
+  const route = routeOfStep(composer, before, step);
   if (route instanceof Problem) return route;
   const { link } = route;
   const request: NewMessage = {
@@ -110,6 +111,7 @@ function composeStep(composer: Composer, before: Message, step: FallbackStep, re
     ...route,
     fallbackOf: before.id,
     hasFallback: rest.length > 0,
+    source: before.source,
     trace: before.trace,
   });
   return {
@@ -122,10 +124,11 @@ function composeStep(composer: Composer, before: Message, step: FallbackStep, re
 }
 
 /** The link and the sender of a step. A sender that the request named is kept, on another channel only if its link has it. */
-function routeOfStep(composer: Composer, before: Message, channel: Channel): (ChosenLink & SenderChoice) | Problem {
+function routeOfStep(composer: Composer, before: Message, { channel, content }: FallbackStep): (ChosenLink & SenderChoice) | Problem {
   const { linkDirectory } = composer;
   const { sender, senderReason } = before;
-  const named = senderReason === "named" ? composer.linkFor({ ...before, channel }, { mayWait: true }) : undefined;
+  const need = needOfStored({ channel, content: content.structured ?? null, inReplyTo: null });
+  const named = senderReason === "named" ? composer.linkFor({ ...before, channel, need }, { mayWait: true }) : undefined;
   if (named instanceof Problem && channel === before.channel) return named;
   if (
     named !== undefined &&
@@ -133,7 +136,7 @@ function routeOfStep(composer: Composer, before: Message, channel: Channel): (Ch
     (channel === before.channel || hasSender(linkDirectory.current, named.link, before))
   )
     return { ...named, sender, senderReason };
-  const route = composer.linkFor({ ...before, channel, sender: null }, { mayWait: true });
+  const route = composer.linkFor({ ...before, channel, sender: null, need }, { mayWait: true });
   if (route instanceof Problem) return route;
   // A sender of one link may not be allowed on another.
   const isSameLink = (before.provider?.link ?? route.link.name) === route.link.name;

@@ -12,7 +12,8 @@ import type { Link } from "../links/link.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import { toAcceptance } from "./accept-statement.ts";
-import { consentProblem, type Composer, type CheckedRequest } from "./compose.ts";
+import { type Composer, type CheckedRequest } from "./compose.ts";
+import { consentProblem } from "./refusals.ts";
 import { gsm7Alternative } from "./gsm7-alternatives.ts";
 import type { NewMessage } from "./new-message.ts";
 
@@ -113,16 +114,17 @@ const faultyFields = (faults: readonly Fault[]): IsFaulty => {
   return (...fields) => fields.some((field) => faulty.has(field));
 };
 
-const CONTENT_FIELDS = ["channel", "body", "template_id", "template_variables"] as const;
+const CONTENT_FIELDS = ["channel", "body", "template_id", "template_variables", "content"] as const;
 
 /** The request without its faulty fields, so that the others can be checked: a person who is still typing the recipient already sees the
  *  segments of the text. */
 const checkable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
   ...request,
   // No rule applies to faulty content.
-  ...(isFaulty(...CONTENT_FIELDS) ? { channel: "sms", body: "", template_id: null, template_variables: null } : {}),
+  ...(isFaulty(...CONTENT_FIELDS) ? { channel: "sms", body: "", template_id: null, template_variables: null, content: null } : {}),
   ...(isFaulty("recipient") ? { recipient: NO_RECIPIENT } : {}),
   ...(isFaulty("sender") ? { sender: null } : {}),
+  ...(isFaulty("reply_to") ? { reply_to: null } : {}),
   ...(isFaulty("fallback") ? { fallback: null } : {}),
   ...(isFaulty("max_segments") ? { max_segments: null } : {}),
   ...(isFaulty("carrier_options") ? { carrier_options: null } : {}),

@@ -19,7 +19,8 @@ export type IdPrefix =
   | "inb"
   | "lnk"
   | "snd"
-  | "rte";
+  | "rte"
+  | "media";
 
 /** The UUID of one kind of record. The compiler refuses it where the id of another kind is expected. */
 export type Id<P extends IdPrefix> = Uuid & { readonly noun: { readonly [Noun in P]: true } };
@@ -33,6 +34,7 @@ export type EventId = Id<"evt">;
 export type KeptInboundId = Id<"inb">;
 export type KeyId = Id<"key">;
 export type LinkId = Id<"lnk">;
+export type MediaId = Id<"media">;
 export type MessageId = Id<"msg">;
 export type RequestId = Id<"req">;
 export type RouteId = Id<"rte">;

@@ -4,6 +4,7 @@ import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { encodeId, type BatchId, type Id, type IdPrefix, type MessageId } from "./id.ts";
 import type { Environment } from "./owner.ts";
+import type { StructuredContent } from "./content.ts";
 import { ERASED } from "./phone-number.ts";
 
 type ErrorFields = { code: string; message: string; permanent: boolean; provider_code: string | null };
@@ -17,6 +18,7 @@ export type FixedFields = {
   recipient: string;
   body: string | null;
   template: { id: string; version: number; variables: Readonly<Record<string, string>> | null } | null;
+  content: StructuredContent | null;
   segments: { count: number; encoding: string; characters: number } | null;
   priority: string;
   clientReference: string | null;
@@ -26,6 +28,7 @@ export type FixedFields = {
   fallbackOf: MessageId | null;
   inReplyTo: MessageId | null;
   batchId: BatchId | null;
+  source: string | null;
 };
 
 export type RecordFields = FixedFields & {
@@ -59,6 +62,7 @@ export const recordOf = <M extends RecordFields>(message: M) => ({
   sender_reason: message.senderReason as M["senderReason"],
   link_reason: message.linkReason as M["linkReason"],
   body: message.body,
+  content: message.content as M["content"],
   template_id: message.template?.id ?? null,
   template_version: message.template?.version ?? null,
   template_variables: message.template?.variables ?? null,
@@ -80,6 +84,7 @@ export const recordOf = <M extends RecordFields>(message: M) => ({
   fallback_of: idOrNull("msg", message.fallbackOf),
   in_reply_to: idOrNull("msg", message.inReplyTo),
   batch_id: idOrNull("batch", message.batchId),
+  source: message.source as M["source"],
   created_at: isoTime(uuidTimeMs(message.id)),
   updated_at: isoTime(message.updatedAtMs),
   sent_at: timeOrNull(message.sentAtMs),
@@ -207,6 +212,7 @@ export function completeRecord({ type, sequence, record }: StoredRecord, message
       channel: message.channel,
       recipient: message.recipient,
       body: message.body,
+      content: message.content,
       template: message.template,
       segments: message.segments,
       priority: message.priority,
@@ -217,6 +223,7 @@ export function completeRecord({ type, sequence, record }: StoredRecord, message
       fallbackOf: message.fallbackOf,
       inReplyTo: message.inReplyTo,
       batchId: message.batchId,
+      source: message.source,
       status: type.slice(KIND.length),
       sequence: sequence ?? 0,
       sender,

@@ -1,6 +1,7 @@
 /** Calls over HTTP: to webhooks, to carriers and to the collector of traces. Connections, bytes and time are limited, no redirect is
  *  followed, and no request is sent twice. The outcome says exactly whether bytes may have left. */
 import { requireUrl, withoutFinalSlashes } from "../lib/urls.ts";
+import { Readable } from "node:stream";
 import { Agent, type Client, type Dispatcher } from "undici";
 import type { AddressGate } from "./address-gate.ts";
 import { HttpConnections } from "./http-connections.ts";
@@ -15,6 +16,8 @@ export type HttpRequest = {
   headers: Readonly<Record<string, string>>;
   /** Empty: the request has no body. */
   body: string;
+  /** The body in pieces, in place of `body`, with its `content-length` among the headers. */
+  stream?: AsyncIterable<Buffer>;
 };
 
 /** A response of any status. */
@@ -45,7 +48,7 @@ export type HttpClientOptions = {
   /** The bytes that become the text of the response; undefined for all that are read. */
   keptBytes?: number;
   /** Certificates to trust instead of the system's, for tests. */
-  ca?: string;
+  ca?: string | undefined;
 };
 
 export type HttpLimits = { timeoutMs: number; bodyMs: number | undefined; maxBodyBytes: number; keptBytes: number };
@@ -108,7 +111,7 @@ export const dispatchCall = (to: Dispatcher, limits: HttpLimits, request: HttpRe
   new Promise((resolve) => {
     const call = new Call(limits, signal, resolve);
     if (signal.aborted) call.stop();
-    else to.dispatch(request, call);
+    else to.dispatch(request.stream === undefined ? request : { ...request, body: Readable.from(request.stream) }, call);
   });
 
 /** One call: collects the response and ends once. */

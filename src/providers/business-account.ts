@@ -15,6 +15,8 @@ export type ReviewableContent = {
   category: TemplateCategory;
   body: string;
   header: string | null;
+  /** The kind of a file above the text, in place of `header`. */
+  headerMedia?: "image" | "video" | "document" | null;
   footer: string | null;
   buttons: readonly ReviewableButton[] | null;
   /** An example for each variable, which the carrier's reviewers require. */

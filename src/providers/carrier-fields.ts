@@ -32,6 +32,13 @@ export const parseIdentifier = (value: unknown): string | undefined =>
 export const parseText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value.replaceAll("\0", "").toWellFormed() : undefined;
 
+// Longer than any title, payload or name that carriers permit.
+const MAX_SHORT_CHARS = 1_024;
+
+/** Parses a short text of a person: a title, a name, the payload of a button. A longer one is cut. Null if it is absent or empty. */
+export const parseShort = (value: unknown, most = MAX_SHORT_CHARS): string | null =>
+  parseText(typeof value === "string" ? value.slice(0, most) : value) ?? null;
+
 /** The texts and numbers among some fields, as texts. */
 const presentFields = (fields: JsonObject): Record<string, string> =>
   Object.fromEntries(

@@ -53,6 +53,8 @@ export type HttpCarrier = {
   credentials?: LinkCredentials | undefined;
   toRequest: (message: Outgoing) => HttpRequest;
   sizeOf: (message: Outgoing) => number;
+  /** Prepares a message with a content before it takes its turn, such as by uploading its file. Nothing of the message leaves here. */
+  prepare?: (message: Outgoing, signal: AbortSignal) => Promise<Outgoing | ResponseOutcome>;
   /** `message.attempt` counts the throttled responses for this recipient in a row, this one included. */
   interpret: (response: HttpResponse, message: Outgoing) => ResponseOutcome;
   /** Ends the work that the provider does beside the link. */
@@ -128,7 +130,16 @@ export class HttpLink implements Connection {
     return this.#state.kind !== "connected" || this.#failures > 0 ? 1 : this.#window;
   }
 
-  async send(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
+  async send(message: Outgoing, signal: AbortSignal, begin: Begin, renew?: () => AbortSignal): Promise<SendOutcome> {
+    const { prepare } = this.#carrier;
+    if (prepare === undefined || !message.content || this.#isClosed || signal.aborted) return this.#sendPrepared(message, signal, begin);
+    const startedAt = performance.now();
+    const prepared = await prepare(message, signal);
+    if ("kind" in prepared) return prepared.kind === "paused" ? this.#applyToLink(prepared, startedAt) : prepared;
+    return this.#sendPrepared(prepared, renew?.() ?? signal, begin);
+  }
+
+  async #sendPrepared(message: Outgoing, signal: AbortSignal, begin: Begin): Promise<SendOutcome> {
     if (this.#isClosed) return LINK_CLOSED;
     if (signal.aborted) return NOT_SENT;
     const waitMs = this.#blockedMs() || this.#pace.excessMs;

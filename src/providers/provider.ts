@@ -2,9 +2,11 @@
  *  messages one by one, returns the outcome of each, and passes on receipts, inbound messages and template reviews.
  *
  *  A new provider is a folder beside this file and a line in `providers.ts`. It must pass `test/support/provider-conformance.ts`. */
+import type { CarriedContent, SentContent } from "../model/content.ts";
 import type { Log } from "../model/log.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import type { BusinessAccountClient, ReviewUpdate, TemplateCategory } from "./business-account.ts";
+import type { FileFailure, OpenFile, OutgoingMedia } from "./carrier-file.ts";
 import type { ConnectionTest } from "./connection-test.ts";
 
 /** A message as a provider submits it. */
@@ -21,6 +23,13 @@ export type Outgoing = {
   body: string;
   /** For carriers that have the template and fill in the variables themselves. */
   template: OutgoingTemplate | null;
+  /** The content beside the text, if the message has one, with its file. */
+  content?: SentContent | null;
+  media?: OutgoingMedia | undefined;
+  /** The id that the carrier gave to the uploaded file. */
+  carrierFile?: string;
+  /** The carrier id of the message that this one quotes or reacts to. */
+  quotes?: string | undefined;
   /** The carrier must not deliver the message after this time. */
   expiresAtMs: number;
   priority?: "high" | "normal" | "bulk";
@@ -31,6 +40,7 @@ export type Outgoing = {
 };
 
 export type CarrierOptions = Readonly<Record<string, unknown>>;
+
 /** A fault of the options. The pointer begins at the options. */
 export type OptionFault = { pointer: string; code: string; detail: string };
 
@@ -151,7 +161,9 @@ export type InboundMessage = InboundAddresses & {
   writtenAtMs?: number;
   /** The message was written to a group, and not to our number only. It neither opts out nor opens a service window. */
   isToGroup?: boolean;
-  /** Contents besides the text, by their names: ids and links of media, a place, the id of a chosen button. They become its metadata. */
+  /** The content of the message, if it is more than a text. A notice of the channel (`system`) neither opts out nor opens a service window. */
+  content?: CarriedContent;
+  /** Facts that neither the text nor the content has, by their names. They become its metadata. */
   details?: Readonly<Record<string, string>>;
 };
 
@@ -303,6 +315,8 @@ export type Provider<Settings> = {
    *  Undefined if the link has no such account. */
   businessAccountName?(settings: Settings): string | undefined;
   openBusinessAccount?(settings: Settings, log: Log): BusinessAccountClient;
+  /** Opens a file of an inbound message, by the id or the URL that the message had. Any node may call it, as `handleRequest`. */
+  openFile?(settings: Settings, carrierFile: string, signal: AbortSignal): Promise<OpenFile | FileFailure>;
   /** The text of a message in parts. Undefined stands for a part that did not come. Required if the provider passes on parts. */
   joinParts?(settings: Settings, parts: readonly (PartContent | undefined)[]): string;
   /** Tests the settings of a link that is not open: connects and signs in, and sends no message. */

@@ -11,6 +11,7 @@ import { ERASED, type Recipient } from "../model/phone-number.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Tx } from "../database/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../database/locks.ts";
+import { eraseMediaOf } from "../media/delete-media.ts";
 import { advanceLocked } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
 import { eraseEntry, eraseMessage } from "../messages/erased.ts";
@@ -161,6 +162,8 @@ class PersonErasure {
     const nowMs = this.#parts.clock.now();
     const verifications = await eraseVerifications(tx, this.#person, { nowMs, most: SMALL_PAGE });
     const responses = await this.#eraseStoredResponses(tx);
+    const { recipient, ...owner } = this.#person;
+    const media = await eraseMediaOf(tx, owner, recipient, PAGE);
     const changes = await takeConsentChanges(tx, this.#person, SMALL_PAGE);
     await this.#eraseEvents(
       tx,
@@ -169,7 +172,8 @@ class PersonErasure {
     );
     this.counts.verifications += verifications;
     this.counts.stored_responses += responses;
-    return Math.max(verifications, responses, changes.length) < SMALL_PAGE;
+    this.counts.media += media;
+    return media < PAGE && Math.max(verifications, responses, changes.length) < SMALL_PAGE;
   }
 
   /** Returns false at the limit of one request. */
@@ -304,6 +308,7 @@ export const ErasureRecord = Type.Object(
         webhook_deliveries: count("Deliveries whose responses were removed."),
         verifications: count("Verifications; pending ones are canceled."),
         suppressions: count("Suppressions, active or lifted. Active opt-outs stay in effect, as keyed hashes."),
+        media: count("Files that were sent to the person or came from the person, and nobody else."),
         stored_responses: count("Responses that were stored for idempotency keys, other than records of messages."),
       },
       { description: `The number of records that this request has erased. The records stay, with \`${ERASED}\` in place of the number.` },
@@ -324,6 +329,7 @@ const noCounts = (): ErasureCounts => ({
   webhook_deliveries: 0,
   verifications: 0,
   suppressions: 0,
+  media: 0,
   stored_responses: 0,
   canceled: 0,
   unfinished: 0,

@@ -26,6 +26,8 @@ import { listEntriesWithRecords, type EntryRow } from "../events/queries.ts";
 import { toTimelineEntry } from "../events/timeline.ts";
 import { isoTime } from "../lib/time.ts";
 import { MAX_UUID, NIL_UUID, type Uuid } from "../lib/uuid.ts";
+import { mediaRecord } from "../media/media.ts";
+import { listMediaOf } from "../media/queries.ts";
 import { messageRecord, type Message } from "../messages/message.ts";
 import { listInbound, listMessages } from "../messages/queries.ts";
 import type { ListPage } from "../database/scan-page.ts";
@@ -185,6 +187,8 @@ async function* exportLines(person: Person, read: ReadPage, nowMs: () => number)
   for await (const each of bySender(optOuts)) yield optOutLine(each);
   const windows = (after: string | null) => read((db) => listWindows(db, person, after, ENTRIES));
   for await (const each of bySender(windows)) yield windowLine(each);
+  const media = (before: Uuid) => read((db) => listMediaOf(db, person, recipient, before, ENTRIES));
+  for await (const each of byId(media)) yield toLine(mediaRecord(each));
   const verifications = (before: Uuid) => read((db) => listVerifications(db, person, before, ENTRIES));
   for await (const each of byId(verifications)) yield toLine(verificationRecord(each, nowMs()));
 }

@@ -82,6 +82,7 @@ with erased as (
          sender = item.sender,
          inbound_sender = null,
          body = null,
+         content = null,
          template = item.template::json,
          error = item.error::json,
          client_reference = null,

@@ -23,6 +23,7 @@ const ours = (fields: Partial<Template> = {}): Template => ({
   version: 2,
   body: "Hello",
   header: null,
+  headerMedia: null,
   footer: null,
   buttons: null,
   examples: {},

@@ -18,6 +18,7 @@ const template = (status: TemplateStatus): Template => ({
   version: 3,
   body: "Hello",
   header: null,
+  headerMedia: null,
   footer: null,
   buttons: null,
   examples: {},

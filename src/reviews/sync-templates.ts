@@ -255,13 +255,14 @@ async function importTemplates(sync: TemplateSync, owner: Owner): Promise<boolea
 }
 
 /** The template as a request, so that the rules of requests apply to it. */
-const toRequest = ({ name, language, category, body, header, footer, buttons, examples }: ReviewableTemplate): unknown => ({
+const toRequest = ({ name, language, category, body, header, headerMedia, footer, buttons, examples }: ReviewableTemplate): unknown => ({
   name,
   language,
   category,
   channels: [REVIEWED_CHANNEL],
   body,
   ...(header === null ? {} : { header }),
+  ...(headerMedia ? { header_media: headerMedia } : {}),
   ...(footer === null ? {} : { footer }),
   ...(buttons === null ? {} : { buttons }),
   examples,

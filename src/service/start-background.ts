@@ -21,6 +21,10 @@ import { windowsOf } from "../quality/windows.ts";
 import { LinkDirectory, type Accounts } from "../links/directory.ts";
 import { simulatorLink } from "../links/link.ts";
 import { watchLinks, watchQuality } from "../links/metrics.ts";
+import { mediaWatch, watchMediaBytes } from "../media/metrics.ts";
+import { Downloads, type DownloadsParts } from "../media/downloads.ts";
+import { openMedia, type OpenMedia } from "../media/open-media.ts";
+import { mediaUpkeepJob } from "../media/upkeep.ts";
 import { Composer } from "../messages/compose.ts";
 import { LastSenders } from "../messages/last-senders.ts";
 import type { Handover } from "../messages/handover.ts";
@@ -46,6 +50,8 @@ import { announceDeliveries, deliveriesOf, WEBHOOK_LANE } from "../webhooks/anno
 import { CALL_LIMITS } from "../webhooks/attempt.ts";
 import { WebhookWorker } from "../webhooks/worker.ts";
 import type { Stops, Storage } from "./open-storage.ts";
+
+const DAY_MS = 86_400_000;
 
 /** The objects that all parts of a process share. */
 export type Process = Storage & {
@@ -112,6 +118,7 @@ export async function startBackground(shared: Process) {
     providers: PROVIDERS,
     linkDirectory,
     consentDefaults,
+    mediaRetentionMs: config.mediaRetentionDays * DAY_MS,
     wakeWebhooks,
     webhookHandover,
     receiptWaitMs: config.receiptWaitMs,
@@ -120,9 +127,19 @@ export async function startBackground(shared: Process) {
     pauseLink: (link, reason) => createdPlans.pauseByCarrier(link, reason),
   });
   stops.push(() => hosts.stop());
-  const composer = new Composer({ clock, linkDirectory, templates, lastSenders: new LastSenders(db) });
+  const media = openMedia({
+    ...shared,
+    gate,
+    retentionMs: config.mediaRetentionDays * DAY_MS,
+    quotaBytes: config.mediaQuotaBytes,
+    watch: mediaWatch(metrics.registry),
+    onError: reportError(log, "media.cleanup_failed", "the bytes of a file could not be deleted"),
+  });
+  watchMediaBytes(metrics.registry, db);
+  const composer = new Composer({ db, media: media.store, clock, linkDirectory, templates, lastSenders: new LastSenders(db) });
   const { handover, reload } = await startDelivery(shared, { hosts, composer });
-  startUpkeep(shared, wakeWebhooks);
+  if (config.roles.has("dispatch")) startDownloads({ ...shared, linkDirectory, wakeWebhooks, files: media.store });
+  startUpkeep(shared, wakeWebhooks, media);
   /** Links that have not changed keep their connection. */
   const reloadPlan = async (reloaded: ReloadedConfig): Promise<void> => {
     const known = await findAccounts(db, reloaded);
@@ -141,6 +158,7 @@ export async function startBackground(shared: Process) {
     reviews,
     hosts,
     composer,
+    media,
     handover,
     consentDefaults,
     gate,
@@ -206,8 +224,20 @@ async function startDelivery(
   return { handover: delivery.handover, reload: () => delivery.reload() };
 }
 
+/** Downloads the files of inbound messages. */
+function startDownloads({ timings, ...shared }: Process & Pick<DownloadsParts, "linkDirectory" | "wakeWebhooks" | "files">): void {
+  const downloads = new Downloads({
+    ...shared,
+    providers: PROVIDERS,
+    pollMs: timings.deliveryPollMs,
+    leaseMs: timings.queueLeaseMs,
+  });
+  shared.stops.push(() => downloads.stop());
+  downloads.start();
+}
+
 /** The jobs that keep the tables small and complete batches. */
-function startUpkeep(shared: Process, wakeWebhooks: () => void): void {
+function startUpkeep(shared: Process, wakeWebhooks: () => void, { places }: OpenMedia): void {
   const { config, db, clock, chainKey, metrics, log, stops } = shared;
   const { roles, retentionDays, auditRetentionDays } = config;
   const jobs: RepeatingJob[] = [
@@ -222,6 +252,7 @@ function startUpkeep(shared: Process, wakeWebhooks: () => void): void {
       { db, clock, retentionDays, auditRetentionDays, chainKey },
       reportError(log, "retention.cleanup_failed", "old rows could not be deleted"),
     ),
+    mediaUpkeepJob({ db, clock, places }, reportError(log, "media.cleanup_failed", "old media could not be deleted")),
     sealingJob(
       { db, clock, chainKey, publish: publishAuditEvent, wakeWebhooks, registry: metrics.registry },
       reportError(log, "audit.seal_failed", "entries of the audit log could not be sealed"),

@@ -24,6 +24,7 @@ import { EventPositions } from "../events/positions.ts";
 import { EventStreams } from "../events/stream.ts";
 import { Once } from "../idempotency/once.ts";
 import { carrierPages, type CarrierPagesParts } from "../links/pages.ts";
+import { mediaPages } from "../media/media-pages.ts";
 import { Acceptor } from "../messages/accept.ts";
 import { MessageChanger } from "../messages/change-message.ts";
 import { PROVIDERS } from "../providers/providers.ts";
@@ -70,6 +71,7 @@ export async function startServer(shared: Process, background: Background, optio
   const hostFor: CarrierPagesParts["hostFor"] = (link) => background.hosts.hostFor(link, () => undefined);
   const apiPages = [
     ...carrierPages({ linkDirectory: background.linkDirectory, providers: PROVIDERS, hostFor }),
+    ...mediaPages({ db: forRequests.db, clock, ...background.media }),
     ...tokenPages({ limiter, metrics, ...access }),
   ];
   const requestLog = new RequestLog({
@@ -155,6 +157,7 @@ function makeRoutes(
   { config, db, clock, box, hashRecipient, metrics, log, tracing }: Process,
   {
     composer,
+    media,
     handover,
     wakeWebhooks,
     webhookHandover,
@@ -188,6 +191,7 @@ function makeRoutes(
     clock,
     acceptor,
     composer,
+    media,
     streams,
     setup,
     linkTester: new LinkTester({ setup, providers: PROVIDERS, log }),

@@ -159,7 +159,7 @@ export class TemplateChanger {
 }
 
 export function newTemplate({ accountId, environment }: Owner, request: NewTemplate, nowMs: number, createdBy: string): Template {
-  const { name, language, category, channels, body, header, footer, buttons, examples, status } = request;
+  const { name, language, category, channels, body, header, header_media: headerMedia, footer, buttons, examples, status } = request;
   return {
     accountId,
     environment,
@@ -172,6 +172,7 @@ export function newTemplate({ accountId, environment }: Owner, request: NewTempl
     version: 1,
     body,
     header: header || null,
+    headerMedia: headerMedia || null,
     footer: footer || null,
     buttons: toButtons(buttons),
     examples: examples ?? {},

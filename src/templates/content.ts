@@ -9,21 +9,25 @@ export type TemplateContent = {
   channels: readonly Channel[] | undefined;
   body: string | undefined;
   header: string | null;
+  headerMedia: string | null;
   footer: string | null;
   buttons: readonly unknown[] | null;
   examples: Readonly<Record<string, unknown>>;
 };
 
-export function contentFaults({ channels, body, header, footer, buttons, examples }: TemplateContent): Fault[] {
+export function contentFaults({ channels, body, header, headerMedia, footer, buttons, examples }: TemplateContent): Fault[] {
   return [
-    ...(channels === undefined ? [] : channelFaults(channels, { body, header, footer, buttons })),
+    ...(header !== null && headerMedia !== null
+      ? [{ pointer: "/header_media", code: "conflict", detail: "cannot be combined with header" }]
+      : []),
+    ...(channels === undefined ? [] : channelFaults(channels, { body, header, headerMedia, footer, buttons })),
     ...(body === undefined ? [] : [...variableFaults({ header, body }), ...exampleFaults(examples, variablesOf({ header, body }))]),
   ];
 }
 
 function channelFaults(
   channels: readonly Channel[],
-  { body = "", header, footer, buttons }: Pick<TemplateContent, "body" | "header" | "footer" | "buttons">,
+  { body = "", header, headerMedia, footer, buttons }: Pick<TemplateContent, "body" | "header" | "headerMedia" | "footer" | "buttons">,
 ): Fault[] {
   if (channels.includes("whatsapp")) {
     const length = Array.from(body).length;
@@ -31,7 +35,7 @@ function channelFaults(
     if (length <= MAX_WHATSAPP_BODY || length > MAX_BODY.sms) return [];
     return [{ pointer: "/body", code: "too_long", detail: `must have at most ${MAX_WHATSAPP_BODY} characters on whatsapp` }];
   }
-  return Object.entries({ header, footer, buttons })
+  return Object.entries({ header, header_media: headerMedia, footer, buttons })
     .filter(([, value]) => value !== null)
     .map(([field]) => ({ pointer: `/${field}`, code: "conflict", detail: "is for whatsapp, which is not among the channels" }));
 }

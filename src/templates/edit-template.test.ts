@@ -25,6 +25,7 @@ const template = (fields: Partial<Template> = {}): Template => ({
   version: 3,
   body: "Hello {{name}}, {{order}}",
   header: "For {{name}}",
+  headerMedia: null,
   footer: "Bye",
   buttons: [{ type: "quick_reply", text: "Yes", url: null, phone_number: null }],
   examples: { name: "Ada", order: "7" },

@@ -28,13 +28,14 @@ export function applyEdit(before: Template, request: EditTemplate, nowMs: number
 
 /** Null means absent, so an empty value removes a field. */
 function editedFields(before: Template, request: EditTemplate): Partial<Template> {
-  const { header, footer, buttons } = request;
+  const { header, header_media: headerMedia, footer, buttons } = request;
   const fields = {
     language: request.language ?? before.language,
     category: request.category ?? before.category,
     channels: request.channels ?? before.channels,
     body: request.body ?? before.body,
     header: header === "" ? null : (header ?? before.header),
+    headerMedia: headerMedia === "" ? null : (headerMedia ?? before.headerMedia),
     footer: footer === "" ? null : (footer ?? before.footer),
     buttons: buttons ? toButtons(buttons) : before.buttons,
   };
@@ -56,7 +57,14 @@ export const toButtons = (buttons: NewTemplate["buttons"]): Button[] | null =>
       }));
 
 /** The content of a version. */
-const contentOf = ({ body, header, footer, buttons, examples }: Template) => ({ body, header, footer, buttons, examples });
+const contentOf = ({ body, header, headerMedia, footer, buttons, examples }: Template) => ({
+  body,
+  header,
+  headerMedia,
+  footer,
+  buttons,
+  examples,
+});
 
 const isOnWhatsapp = ({ channels }: Template): boolean => channels.includes("whatsapp");
 

@@ -20,6 +20,7 @@ const template = (fields: Partial<Template> = {}): Template => ({
   version: 1,
   body: "Hello {{name}}, your order {{order}} is on its way.",
   header: null,
+  headerMedia: null,
   footer: null,
   buttons: null,
   examples: {},

@@ -7,7 +7,7 @@ import { phoneNumberField, recipientFaults } from "../links/address.ts";
 import { CHANNELS, MAX_BODY, type Channel } from "../links/channel.ts";
 import { contentFaults } from "./content.ts";
 import { hasBraces, MAX_VARIABLES, placeholderFaults, variablesOf } from "./placeholders.ts";
-import { BUTTON_TYPES, CATEGORIES, MAX_FOOTER, MAX_HEADER, NAME_PATTERN } from "./template.ts";
+import { BUTTON_TYPES, CATEGORIES, HEADER_MEDIA, MAX_FOOTER, MAX_HEADER, NAME_PATTERN, URL_VARIABLE } from "./template.ts";
 
 const LANGUAGE_PATTERN = "^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,4}$";
 
@@ -21,7 +21,13 @@ const NewButton = Type.Object(
   {
     type: oneOf(BUTTON_TYPES, { description: "The type of the button." }),
     text: Type.String({ minLength: 1, maxLength: 25, description: "The label." }),
-    url: optional(Type.String({ minLength: 1, maxLength: MAX_URL_LENGTH, description: "The page that a button of type `url` opens." })),
+    url: optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_URL_LENGTH,
+        description: "The page that a button of type `url` opens. It may end with `{{1}}`, for which each message gives a text.",
+      }),
+    ),
     phone_number: optional({ ...phoneNumberField, description: "The number that a button of type `phone_number` calls." }),
   },
   { title: "NewButton", additionalProperties: false, description: "A button of a WhatsApp template." },
@@ -55,13 +61,19 @@ const extras = {
       description: "The text above the body, only for whatsapp, with at most one variable. Empty: none.",
     }),
   ),
+  header_media: optional(
+    oneOf(["", ...HEADER_MEDIA], {
+      description:
+        "The kind of a file above the body, in place of `header`, only for whatsapp. Each message gives its file: see [Content](/docs/content). Empty: none.",
+    }),
+  ),
   footer: optional(
     Type.String({ maxLength: MAX_FOOTER, description: "The text below the body, only for whatsapp, without variables. Empty: none." }),
   ),
   buttons: optional(
     Type.Array(NewButton, {
       maxItems: MAX_BUTTONS,
-      description: `The buttons, only for whatsapp, without variables: up to ${MAX_BUTTONS}, of which up to ${MAX_URL_BUTTONS} open a URL and ${MAX_PHONE_BUTTONS} calls a number. Empty: none.`,
+      description: `The buttons, only for whatsapp: up to ${MAX_BUTTONS}, of which up to ${MAX_URL_BUTTONS} open a URL and ${MAX_PHONE_BUTTONS} calls a number. Empty: none.`,
     }),
   ),
   examples: optional(
@@ -102,7 +114,7 @@ export const EditTemplateBody = Type.Object(
     title: "EditTemplate",
     additionalProperties: false,
     description:
-      "The fields to change. Fields that are absent or null stay unchanged. An empty text removes header or footer, and an empty list the buttons.",
+      "The fields to change. Fields that are absent or null stay unchanged. An empty text removes header, file or footer, and an empty list the buttons.",
   },
 );
 export type EditTemplate = Static<typeof EditTemplateBody>;
@@ -111,13 +123,14 @@ type Request = Readonly<Record<string, unknown>>;
 
 /** Checks the rules that the schema cannot express. Fields of a wrong type are left to the schema. */
 export function checkNewTemplate(request: Request): Fault[] {
-  const { channels, body, header, footer, buttons, examples } = request;
+  const { channels, body, header, header_media: headerMedia, footer, buttons, examples } = request;
   return [
     ...fieldFaults(request),
     ...contentFaults({
       channels: Array.isArray(channels) ? (channels as Channel[]) : undefined,
       body: textOf(body),
       header: textOf(header) || null,
+      headerMedia: textOf(headerMedia) || null,
       footer: textOf(footer) || null,
       buttons: Array.isArray(buttons) && buttons.length > 0 ? buttons : null,
       examples: membersOf(examples),
@@ -224,7 +237,8 @@ function oneButtonFaults(button: Request, pointer: string): Fault[] {
 }
 
 function urlFaults(text: string, pointer: string): Fault[] {
-  if (hasBraces(text)) return noVariables(text, pointer);
+  const base = text.endsWith(URL_VARIABLE) ? text.slice(0, -URL_VARIABLE.length) : text;
+  if (hasBraces(base)) return [{ pointer, code: "not_allowed", detail: `may have one variable, ${URL_VARIABLE}, at its end` }];
   const protocol = /[\s\p{Cc}]/u.test(text) ? undefined : parseBoundedUrl(text)?.protocol;
   return protocol === "https:" || protocol === "http:"
     ? []

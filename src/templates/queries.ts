@@ -15,7 +15,7 @@ import { MAX_TEMPLATES_EACH, readableTemplate, type Template, type TemplateStatu
 export type Which = { id: TemplateId; version?: number } | { name: string };
 
 const COLUMNS = `t.account_id, t.environment, t.id, t.name, t.language, t.category, t.channels, t.status, t.status_reason, t.updated_at,
-       t.created_by, v.version, v.body, v.header, v.footer, v.buttons, v.examples`;
+       t.created_by, v.version, v.body, v.header, v.header_media, v.footer, v.buttons, v.examples`;
 
 const readRow = rowReader<Template>(COLUMNS, ["updatedAtMs"]);
 const toTemplate = (row: StoredRow): Template => readableTemplate(readRow(row));
@@ -110,10 +110,11 @@ export async function insertTemplate(tx: Tx, template: Template): Promise<boolea
 
 /** Stores the current content of the template as a version, which never changes. */
 export const insertVersion = (tx: Tx, template: Template): Promise<unknown[]> => {
-  const { accountId, environment, id, version, body, header, footer, buttons, examples } = template;
+  const { accountId, environment, id, version, body, header, headerMedia, footer, buttons, examples } = template;
   return tx.rows(sql`
-  insert into template_versions (account_id, environment, template_id, version, body, header, footer, buttons, examples)
-  values (${accountId}, ${environment}, ${id}, ${version}, ${body}, ${header}, ${footer},
+  insert into template_versions (account_id, environment, template_id, version, body, header, header_media, footer, buttons,
+                                 examples)
+  values (${accountId}, ${environment}, ${id}, ${version}, ${body}, ${header}, ${headerMedia}, ${footer},
           ${buttons === null ? null : JSON.stringify(buttons)}::json, ${JSON.stringify(examples)}::json)`);
 };
 

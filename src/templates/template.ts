@@ -15,6 +15,10 @@ export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];
 export const CATEGORIES = ["authentication", "utility", "marketing"] as const;
 export type Category = (typeof CATEGORIES)[number];
 
+/** The kinds of files that a template can have above its text. */
+export const HEADER_MEDIA = ["image", "video", "document"] as const;
+type HeaderMedia = (typeof HEADER_MEDIA)[number];
+
 export const BUTTON_TYPES = ["quick_reply", "url", "phone_number"] as const;
 
 /** No name begins like an id, so that a text is either a name or an id. */
@@ -35,10 +39,15 @@ export const MAX_TEMPLATE_RECORD_BYTES = 16_384;
 const ButtonRecord = Type.Object({
   type: openEnum(BUTTON_TYPES, "The type of the button."),
   text: Type.String({ description: "The label." }),
-  url: nullable(Type.String({ description: "The page that a button of type `url` opens." })),
+  url: nullable(
+    Type.String({ description: "The page that a button of type `url` opens. If it ends with `{{1}}`, each message gives the end." }),
+  ),
   phone_number: nullable(Type.String({ description: "The number that a button of type `phone_number` calls." })),
 });
 export type Button = Static<typeof ButtonRecord>;
+
+/** The end of the URL of a button that each message gives. */
+export const URL_VARIABLE = "{{1}}";
 
 export type Template = {
   accountId: AccountId;
@@ -54,6 +63,8 @@ export type Template = {
   version: number;
   body: string;
   header: string | null;
+  /** The kind of the file above the body, in place of `header`. */
+  headerMedia: HeaderMedia | null;
   footer: string | null;
   buttons: Button[] | null;
   /** Values by variable, for previews and reviewers. */
@@ -97,6 +108,7 @@ export function readableTemplate(template: Template): Template {
     channels: CHANNELS.filter((channel) => template.channels.includes(channel)),
     body: "",
     header: null,
+    headerMedia: null,
     footer: null,
     buttons: null,
     examples: {},
@@ -116,6 +128,7 @@ export const TemplateRecord = Type.Object(
     channels: Type.Array(openEnum(CHANNELS), { description: "The channels on which it can be sent." }),
     body: Type.String({ examples: ["Hello {{name}}, your order {{order}} is on its way."], description: "The text with its variables." }),
     header: nullable(Type.String({ description: "The text above the body. Only for whatsapp." })),
+    header_media: nullable(openEnum(HEADER_MEDIA, "The kind of the file above the body, which each message gives. Only for whatsapp.")),
     footer: nullable(Type.String({ description: "The text below the body. Only for whatsapp." })),
     buttons: nullable(Type.Array(ButtonRecord, { description: "The buttons. Only for whatsapp." })),
     variables: Type.Array(
@@ -139,7 +152,8 @@ export const TemplateRecord = Type.Object(
 export type TemplateRecord = Static<typeof TemplateRecord>;
 
 export function templateRecord(template: Template): TemplateRecord {
-  const { id, environment, name, language, category, channels, body, header, footer, buttons, examples, status, version } = template;
+  const { id, environment, name, language, category, channels, body, header, headerMedia, footer, buttons, examples, status, version } =
+    template;
   return {
     id: encodeId("tmpl", id),
     object: "template",
@@ -150,6 +164,7 @@ export function templateRecord(template: Template): TemplateRecord {
     channels: [...channels],
     body,
     header,
+    header_media: headerMedia,
     footer,
     buttons,
     variables: variablesOf(template).map((variable) => ({ name: variable, example: exampleOf(examples, variable) })),

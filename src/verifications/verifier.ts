@@ -7,7 +7,7 @@ import { Once, type Executed, type Replay, type WriteCall } from "../idempotency
 import { encodeId, newId, type MessageId, type VerificationId } from "../model/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { AcceptParts } from "../messages/accept.ts";
-import { consentProblem } from "../messages/compose.ts";
+import { consentProblem } from "../messages/refusals.ts";
 import { removeFallback } from "../messages/fallbacks.ts";
 import { storeMessages, toAcceptance, type Acceptance } from "../messages/accept-statement.ts";
 import type { Tx } from "../database/database.ts";

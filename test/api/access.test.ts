@@ -61,6 +61,16 @@ describe("the Authorization header", () => {
   for (const [what, header] of MALFORMED) refuse(what, header, "unauthorized_missing_token", 'Bearer realm="godwit"');
   for (const [what, header] of INVALID) refuse(what, header, "unauthorized_invalid_token", 'Bearer realm="godwit", error="invalid_token"');
 
+  test("an incomplete key is called incomplete, and another key of the right form unknown", async () => {
+    const detailOf = async (credential: string): Promise<string> => {
+      const reply = await godwit.request("GET", "/v1/messages", { key: credential });
+      assertProblem(reply, "unauthorized_invalid_token");
+      return (JSON.parse(reply.text) as { detail: string }).detail;
+    };
+    for (const each of ["gw_test_x", key.slice(0, -1), `${key}x`]) assert.match(await detailOf(each), /copied completely/);
+    assert.match(await detailOf(`${key.slice(0, -4)}0000`), /unknown, expired or revoked/);
+  });
+
   for (const scheme of ["Bearer", "bearer", "BEARER"]) {
     test(`the scheme may be written ${scheme}`, async () => {
       const reply = await godwit.request("GET", "/v1/messages", { headers: { authorization: `${scheme} ${key}` } });

@@ -12,6 +12,7 @@ import type { Environment } from "../../src/model/owner.ts";
 import { clientOf, loggedRequest, recordOf, type Json } from "../support/client.ts";
 import { createToken, oauthClientOf } from "../support/keys.ts";
 import { assertProblem } from "../support/expect.ts";
+import { picture, upload } from "../support/media.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
 const ROUTES = allRoutes({} as never);
@@ -34,6 +35,7 @@ const RECORDS: Readonly<Record<string, (godwit: Godwit, key: string, ids: Ids) =
   keys: (godwit, key) => created(godwit, key, "POST /v1/keys"),
   suppressions: (godwit, key) => created(godwit, key, "POST /v1/suppressions"),
   templates: (godwit, key) => created(godwit, key, "POST /v1/templates"),
+  media: async (godwit, key) => String(recordOf(await upload(godwit, picture(), { key }), 201)["id"]),
   verifications: (godwit, key) => created(godwit, key, "POST /v1/verifications"),
   requests: loggedRequest,
   // Links, senders and routes belong to live, and so to an account of their own here.
@@ -71,6 +73,8 @@ const BODIES: Readonly<Record<string, () => Json>> = {
   }),
   "PATCH /v1/templates/{id}": () => ({ body: "{{code}} is for strangers" }),
   "POST /v1/templates/{id}/preview": () => ({ template_variables: { code: "1" } }),
+  // No address of this machine may be fetched from.
+  "POST /v1/media": () => ({ url: "https://127.0.0.1/picture.jpeg" }),
   "POST /v1/verifications": () => ({ recipient: newRecipient(), channel: "sms" }),
   "POST /v1/verifications/{id}/check": () => ({ code: "000000" }),
   "POST /v1/links": () => ({

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import pg from "pg";
 import { Database } from "../../src/database/database.ts";
-import { COMPACT_SCHEMA, excludeEarlierReleases } from "../../src/database/earlier-releases.ts";
+import { EXCLUSIVE_SCHEMA, excludeEarlierReleases } from "../../src/database/earlier-releases.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { knownMigrations } from "../../src/database/migrations.ts";
 import { isCompact } from "../../src/model/message-record.ts";
@@ -32,7 +32,7 @@ async function connectEarlier(url: string): Promise<() => Promise<void>> {
   return end;
 }
 
-const EARLIER = knownMigrations().filter(({ version }) => version < COMPACT_SCHEMA);
+const EARLIER = knownMigrations().filter(({ version }) => version < EXCLUSIVE_SCHEMA);
 
 describe("earlier releases", () => {
   test("are excluded when none of their sessions is connected to this database, and do not start then", async () => {

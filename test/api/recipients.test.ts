@@ -22,7 +22,16 @@ const newNumber = (): string => `+1650${String((numbers += 1) + 5_550_000)}`;
 const erase = (client: Client, recipient: string, options: RequestOptions = {}): Promise<Reply> =>
   client.request("POST", "/v1/recipients/erase", { idempotencyKey: randomUUID(), ...options, body: { recipient } });
 
-const NOTHING = { messages: 0, events: 0, fallbacks: 0, webhook_deliveries: 0, verifications: 0, suppressions: 0, stored_responses: 0 };
+const NOTHING = {
+  media: 0,
+  messages: 0,
+  events: 0,
+  fallbacks: 0,
+  webhook_deliveries: 0,
+  verifications: 0,
+  suppressions: 0,
+  stored_responses: 0,
+};
 
 async function assertNowhere(node: Godwit, ...texts: string[]): Promise<void> {
   for (const text of texts) assert.deepEqual(await tablesWith(node, text.replace(/^\+/, "")), [], text);
@@ -93,7 +102,7 @@ describe("erasing", () => {
 
     const erased = recordOf(await erase(client, person));
     const { events, webhook_deliveries: deliveries, ...counts } = erased["erased"] as Record<string, number>;
-    assert.deepEqual(counts, { messages: 8, fallbacks: 1, verifications: 1, suppressions: 1, stored_responses: 3 });
+    assert.deepEqual(counts, { messages: 8, fallbacks: 1, verifications: 1, suppressions: 1, media: 0, stored_responses: 3 });
     assert.ok((events ?? 0) > 16 && (deliveries ?? 0) > 32, JSON.stringify(erased));
     assert.deepEqual([erased["canceled"], erased["unfinished"], erased["has_more"]], [0, 0, false]);
     await assertNowhere(godwit, person, ...CANARIES);

@@ -10,6 +10,7 @@ import { recordOf, search, type Page, type Query } from "../support/client.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { createToken, oauthClientOf } from "../support/keys.ts";
+import { readMetrics } from "../support/metrics-text.ts";
 
 let godwit: Godwit;
 let key: string;
@@ -36,6 +37,26 @@ const entryOf = (reply: Reply, by = key): Promise<RequestRecord> =>
   });
 
 describe("an entry of the request log", () => {
+  test("of an event stream that its client closed is there, unless the console had it open", async () => {
+    const CLOSED = 'godwit_http_requests_total{route="/v1/events/stream",method="GET",status="499"}';
+    const closedStreams = async (): Promise<number> => (await readMetrics(godwit)).get(CLOSED) ?? 0;
+    for (const headers of [{ "sec-fetch-site": "same-origin", "user-agent": "console/1" }, { "user-agent": "reader/1" }]) {
+      const earlier = await closedStreams();
+      const closing = new AbortController();
+      await fetch(`${godwit.url}/v1/events/stream`, { headers: { authorization: `Bearer ${key}`, ...headers }, signal: closing.signal });
+      closing.abort();
+      await until("the service to notice it", async () => (await closedStreams()) > earlier);
+    }
+    const streams = await until("the stream to be in the log", async () => {
+      const found = await list({ operation: "streamEvents" });
+      return found.length > 0 && found;
+    });
+    assert.deepEqual(
+      streams.map(({ status, user_agent: program }) => [status, program]),
+      [[499, "reader/1"]],
+    );
+  });
+
   test("names the operation, the status, the sizes, the key and the message that was created", async () => {
     const reply = await godwit.request("POST", "/v1/messages", { key, body: sms(), headers: { "user-agent": "shop/1.2" } });
     const entry = await entryOf(reply);

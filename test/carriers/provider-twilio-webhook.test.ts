@@ -222,20 +222,52 @@ test("a message on WhatsApp is passed on without the prefixes of its addresses",
   const fields = { ...INBOUND, From: "whatsapp:+15551234567", To: "whatsapp:+14155550100", ButtonPayload: "confirm" };
   const [message] = (await hostAfter(fields)).messages;
   assert.deepEqual([message?.channel, message?.from, message?.to], ["whatsapp", "+15551234567", "+14155550100"]);
-  assert.deepEqual(message?.details, { payload: "confirm" });
+  assert.deepEqual(message?.content, { type: "reply", kind: "button", id: "confirm", title: "STOP", description: null });
 });
 
-test("media are passed on with their links and types, up to ten of them", async () => {
+test("a place is the content, and beside a picture it is metadata", async () => {
+  const place = { Latitude: "52.5", Longitude: "-13.4", Label: "Alex", Address: "Berlin" };
+  const [alone] = (await hostAfter({ ...INBOUND, ...place })).messages;
+  assert.deepEqual(alone?.content, { type: "location", latitude: 52.5, longitude: -13.4, name: "Alex", address: "Berlin" });
+  assert.equal(alone?.details, undefined);
+  const picture = { MediaUrl0: "https://api.twilio.com/media/0", MediaContentType0: "image/png" };
+  const [beside] = (await hostAfter({ ...INBOUND, ...place, ...picture })).messages;
+  assert.equal(beside?.content?.type, "media");
+  assert.deepEqual(beside?.details, { latitude: "52.5", longitude: "-13.4", name: "Alex", address: "Berlin" });
+  for (const odd of [{ Latitude: "91" }, { Latitude: "x" }, { Longitude: "1e2" }, { Longitude: "" }])
+    assert.equal((await hostAfter({ ...INBOUND, ...place, ...odd })).messages[0]?.content, undefined);
+});
+
+test("media are passed on with their URLs and kinds, up to ten of them", async () => {
+  const types = ["image/jpeg", "audio/amr", "video/mp4", "text/vcard"];
   const media = Object.fromEntries(
     Array.from({ length: 12 }, (_, index) => [
       [`MediaUrl${index}`, `https://api.twilio.com/media/${index}`],
-      [`MediaContentType${index}`, "image/jpeg"],
+      [`MediaContentType${index}`, types[index % types.length] ?? ""],
     ]).flat(),
   );
-  const details = (await hostAfter({ ...INBOUND, NumMedia: "12", ...media })).messages[0]?.details ?? {};
-  assert.equal(details["media_url"], "https://api.twilio.com/media/0");
-  assert.equal(details["media_url_10"], "https://api.twilio.com/media/9");
-  assert.equal(Object.keys(details).length, 20);
+  const [message] = (await hostAfter({ ...INBOUND, Body: "My cat", NumMedia: "12", ...media })).messages;
+  assert.ok(message?.content?.type === "media");
+  const { files, ...content } = message.content;
+  assert.deepEqual(content, { type: "media", caption: "My cat", is_voice: false });
+  assert.equal(files.length, 10);
+  assert.deepEqual(files.slice(0, 4), [
+    { kind: "image", carrierFile: "https://api.twilio.com/media/0", fileName: null },
+    { kind: "audio", carrierFile: "https://api.twilio.com/media/1", fileName: null },
+    { kind: "video", carrierFile: "https://api.twilio.com/media/2", fileName: null },
+    { kind: "document", carrierFile: "https://api.twilio.com/media/3", fileName: null },
+  ]);
+  assert.equal(message.details, undefined);
+});
+
+test("a medium without a URL is left out", async () => {
+  const media = { MediaUrl0: "not a URL", MediaUrl1: "https://api.twilio.com/media/1", MediaContentType1: "image/png" };
+  const [message] = (await hostAfter({ ...INBOUND, ...media })).messages;
+  assert.ok(message?.content?.type === "media");
+  assert.deepEqual(
+    message.content.files.map(({ carrierFile }) => carrierFile),
+    ["https://api.twilio.com/media/1"],
+  );
 });
 
 test("a message to a short code is passed on", async () => {

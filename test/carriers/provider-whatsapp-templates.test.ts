@@ -220,6 +220,24 @@ const READ: readonly (readonly [what: string, fields: Partial<GraphTemplate>, co
       components: [
         { type: "HEADER", format: "IMAGE" },
         { type: "BODY", text: "Hello" },
+        {
+          type: "BUTTONS",
+          buttons: [{ type: "URL", text: "Track", url: "https://example.com/{{1}}", example: ["https://example.com/a"] }],
+        },
+      ],
+    },
+    {
+      body: "Hello",
+      headerMedia: "image",
+      buttons: [{ type: "url", text: "Track", url: "https://example.com/{{1}}", phone_number: null }],
+    },
+  ],
+  [
+    "a place as header",
+    {
+      components: [
+        { type: "HEADER", format: "LOCATION" },
+        { type: "BODY", text: "Hello" },
       ],
     },
     undefined,

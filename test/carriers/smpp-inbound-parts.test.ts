@@ -13,7 +13,7 @@ import { STATUS, type ShortMessage } from "../../src/providers/smpp/pdu.ts";
 import type { SmppTimes } from "../../src/providers/smpp/settings.ts";
 import { Announcer } from "../../src/queue/announcer.ts";
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
-import { silentWatch, wakeNothing } from "../support/engine.ts";
+import { silentWatch, wakeNothing, MEDIA_RETENTION_MS } from "../support/engine.ts";
 import { until } from "../support/expect.ts";
 import { Smsc, type SmscSession } from "../support/fakes/smsc.ts";
 import { settingsFor } from "../support/fakes/smsc-link.ts";
@@ -63,6 +63,7 @@ async function openNode(rig: Rig, smsc: Smsc, name: string): Promise<Connection>
     linkDirectory: new LinkDirectory(link),
     providers: carriers,
     consentDefaults: new ConsentDefaults(),
+    mediaRetentionMs: MEDIA_RETENTION_MS,
     wakeWebhooks: wakeNothing,
     receiptWaitMs: 3_600_000,
     watch: silentWatch,

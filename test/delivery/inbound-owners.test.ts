@@ -6,7 +6,7 @@ import { findRefusal } from "../../src/consent/refusal.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
 import { assignKept, countKeptInbound, KeptInboundFull, listKept, MAX_KEPT_MESSAGES } from "../../src/delivery/kept-inbound.ts";
 import type { DeliveryWatch } from "../../src/delivery/context.ts";
-import { decodeId, newId, type AccountId } from "../../src/model/id.ts";
+import { decodeId, encodeId, newId, type AccountId, type MediaId } from "../../src/model/id.ts";
 import { CarrierConsent } from "../../src/delivery/carrier-consent.ts";
 import { createLog } from "../../src/model/log.ts";
 import { SYSTEM_ORIGIN } from "../../src/model/origin.ts";
@@ -17,6 +17,7 @@ import { EMPTY_PLAN, type Plan } from "../../src/links/plan.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { RECIPIENT_OPTED_OUT, type InboundMessage } from "../../src/providers/provider.ts";
 import { oldRowsJob } from "../../src/retention/old-rows.ts";
+import { MEDIA_RETENTION_MS } from "../support/engine.ts";
 import { NO_CHAIN_KEY } from "../support/audit.ts";
 import { until } from "../support/expect.ts";
 import { linkTo, LINK, Rig } from "../support/delivery-rig.ts";
@@ -63,6 +64,7 @@ async function withLink(
     linkDirectory,
     wakeWebhooks: nothing,
     queued: nothing,
+    filesCame: nothing,
     watch,
     log: createLog("silent").log,
   };
@@ -73,7 +75,7 @@ async function withLink(
     outcomes,
     linkDirectory,
     link,
-    inbound: new Inbound({ ...parts, consentDefaults: new ConsentDefaults() }),
+    inbound: new Inbound({ ...parts, consentDefaults: new ConsentDefaults(), mediaRetentionMs: MEDIA_RETENTION_MS }),
   });
 }
 
@@ -269,7 +271,13 @@ describe("an inbound message", () => {
       const [kept] = await listKept(rig.db, 1);
       const id = decodeId("inb", kept?.id ?? "") ?? assert.fail();
       const owner = { accountId: rig.accountId, environment: "live" } as const;
-      const parts = { db: rig.db, clock: rig.clock, linkDirectory, consentDefaults: new ConsentDefaults() };
+      const parts = {
+        db: rig.db,
+        clock: rig.clock,
+        linkDirectory,
+        consentDefaults: new ConsentDefaults(),
+        mediaRetentionMs: MEDIA_RETENTION_MS,
+      };
       assert.equal((await assignKept(parts, id, { owner, origin: SYSTEM_ORIGIN })).kind, "assigned");
       assert.deepEqual(await rig.rows("select sender, body from messages where direction = 'inbound'"), [{ sender: null, body: "STOP" }]);
       assert.deepEqual(await rig.rows("select recipient from suppressions union all select recipient from service_windows"), []);
@@ -602,7 +610,7 @@ describe("a choice in the app of the carrier", () => {
 describe("a kept message", () => {
   const assign = ({ rig, linkDirectory }: Scene, id: string, accountId: AccountId, environment: "live" | "test" = "live") =>
     assignKept(
-      { db: rig.db, clock: rig.clock, linkDirectory, consentDefaults: new ConsentDefaults() },
+      { db: rig.db, clock: rig.clock, linkDirectory, consentDefaults: new ConsentDefaults(), mediaRetentionMs: MEDIA_RETENTION_MS },
       decodeId("inb", id) ?? assert.fail(),
       {
         owner: { accountId, environment },
@@ -633,6 +641,25 @@ describe("a kept message", () => {
       assert.deepEqual(row, { sender: null, recipient: null, body: null }, "the person and the text are in the message only");
     }));
 
+  test("has its content, and its files are downloaded for the account that it is assigned to", () =>
+    withLink({}, async (scene) => {
+      const { rig, other, inbound, link } = scene;
+      const file = { kind: "image", carrierFile: "77", fileName: null } as const;
+      await inbound.receive(link, [
+        written({ text: "My cat", content: { type: "media", caption: "My cat", is_voice: false, files: [file] } }),
+      ]);
+      assert.deepEqual(await rig.rows("select id from media"), [], "files belong to accounts");
+      await assign(scene, await keptId(scene), other);
+      const [media = assert.fail(), ...more] = await rig.rows<{ id: MediaId; account_id: AccountId; status: string; carrier_file: string }>(
+        "select id, account_id, status, carrier_file from media",
+      );
+      assert.deepEqual([more.length, media.status, media.carrier_file], [0, "pending", "77"]);
+      assert.ok(media.account_id.equals(other));
+      const [message] = await rig.rows<{ content: { media_id: string } }>("select content from messages where direction = 'inbound'");
+      assert.equal(message?.content.media_id, encodeId("media", media.id));
+      assert.deepEqual(await rig.rows("select content from kept_inbound"), [{ content: null }]);
+    }));
+
   test("opens the service window from the time at which it came", () =>
     withLink({}, async (scene) => {
       const { rig, inbound, link, linkDirectory, other } = scene;
@@ -640,7 +667,13 @@ describe("a kept message", () => {
       const [kept = assert.fail()] = await listKept(rig.db, 10);
       const owner = { accountId: other, environment: "live" } as const;
       const later = { now: (): number => Date.now() + 3_600_000 };
-      const parts = { db: rig.db, clock: later, linkDirectory, consentDefaults: new ConsentDefaults() };
+      const parts = {
+        db: rig.db,
+        clock: later,
+        linkDirectory,
+        consentDefaults: new ConsentDefaults(),
+        mediaRetentionMs: MEDIA_RETENTION_MS,
+      };
       await assignKept(parts, decodeId("inb", kept.id) ?? assert.fail(), { owner, origin: SYSTEM_ORIGIN });
       const [window] = await rig.rows<{ opened_at: Date }>("select opened_at from service_windows");
       assert.equal(window?.opened_at.toISOString(), kept.received_at);

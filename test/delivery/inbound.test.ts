@@ -14,6 +14,8 @@ import { messageRecord, type Message } from "../../src/messages/message.ts";
 import { segmentsOf } from "../../src/model/segments.ts";
 import type { Host, InboundMessage } from "../../src/providers/provider.ts";
 import type { Delivery } from "../../src/delivery/delivery.ts";
+import { encodeId, type MediaId } from "../../src/model/id.ts";
+import { MEDIA_RETENTION_MS } from "../support/engine.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { linkTo, LINK, publicId, Rig } from "../support/delivery-rig.ts";
 import { recipientNo } from "../support/recipient.ts";
@@ -121,6 +123,7 @@ describe("an inbound message", () => {
         sender_reason: null,
         link_reason: null,
         body: "Thank you, got it 👍",
+        content: null,
         template_id: null,
         template_version: null,
         template_variables: null,
@@ -137,6 +140,7 @@ describe("an inbound message", () => {
         fallback_of: null,
         in_reply_to: publicId(message),
         batch_id: null,
+        source: null,
         sent_at: null,
         delivered_at: null,
         read_at: null,
@@ -339,10 +343,10 @@ describe("the text", () => {
 });
 
 describe("the contents besides the text", () => {
-  test("become the metadata of the message", async () => {
+  test("are metadata, if the content does not have them", async () => {
     const message = await sent("whatsapp");
-    const details = { type: "image", media_id: "77", media_type: "image/jpeg" };
-    await carrier.deliver([reply(message, { text: "[image]", details })]);
+    const details = { referral: '{"source_id":"7"}' };
+    await carrier.deliver([reply(message, { text: "Hello", details })]);
     assert.deepEqual((await inboundFrom(message))[0]?.metadata, details);
   });
 
@@ -353,6 +357,112 @@ describe("the contents besides the text", () => {
     const [inbound] = await inboundFrom(message);
     assert.deepEqual(inbound?.metadata, { type: "contacts", payload: "kept\ufffd", truncated: "true" });
     assert.equal(inbound?.body?.length, 4_096);
+  });
+});
+
+/** The files that are to be downloaded for a message. */
+const filesOf = ({ id }: Pick<Message, "id">) =>
+  rig.rows<{
+    id: MediaId;
+    status: string;
+    kind: string;
+    link: string;
+    carrier_file: string;
+    file_name: string | null;
+    person: string;
+    due: boolean;
+  }>(
+    `select id, status, kind, link, carrier_file, file_name, person, due_at <= now() as due
+       from media
+      where message_id = $1
+      order by id`,
+    [id],
+  );
+
+describe("the content", () => {
+  test("has the id of its file, which is stored as one to be downloaded", async () => {
+    const message = await sent("whatsapp");
+    const file = { kind: "document", carrierFile: "77", fileName: "c.pdf" } as const;
+    const content = { type: "media", caption: "The contract", is_voice: false, files: [file] } as const;
+    await carrier.deliver([reply(message, { text: "The contract", content })]);
+    const [inbound = assert.fail()] = await inboundFrom(message);
+    const [pending = assert.fail(), ...more] = await filesOf(inbound);
+    assert.deepEqual(more, []);
+    const mediaId = encodeId("media", pending.id);
+    const expected = { type: "media", kind: "document", media_id: mediaId, file_name: "c.pdf", caption: "The contract", is_voice: false };
+    assert.deepEqual(inbound.content, expected);
+    const { id: _, ...stored } = pending;
+    assert.deepEqual(stored, {
+      status: "pending",
+      kind: "document",
+      link: LINK,
+      carrier_file: "77",
+      file_name: "c.pdf",
+      person: message.recipient,
+      due: true,
+    });
+    const [event = assert.fail()] = await rig.rows<{ record: string }>("select record from events where id = $1", [inbound.id]);
+    assert.deepEqual((JSON.parse(event.record) as { content: unknown }).content, expected);
+    assert.ok(!event.record.includes('"77"'), "the id at the carrier is not ours to tell");
+  });
+
+  test("has the ids of all files of an MMS", async () => {
+    const message = await sent();
+    const files = [0, 1, 2].map((index) => ({ kind: "image", carrierFile: `https://x.example/${index}`, fileName: null }) as const);
+    const [first = assert.fail(), ...further] = files;
+    await carrier.deliver([
+      reply(message, { text: "[image]", content: { type: "media", caption: null, is_voice: false, files: [first, ...further] } }),
+    ]);
+    const [inbound = assert.fail()] = await inboundFrom(message);
+    const stored = (await filesOf(inbound)).map(({ id }) => encodeId("media", id));
+    assert.equal(stored.length, 3);
+    assert.ok(inbound.content?.type === "media");
+    const { media_id: id, further_media: others = [] } = inbound.content;
+    assert.deepEqual([id, ...others.map((each) => each.media_id)], stored);
+  });
+
+  test("of a repeated message has no further files", async () => {
+    const message = await sent("whatsapp");
+    const content = { type: "media", caption: null, is_voice: true, files: [{ kind: "audio", carrierFile: "7", fileName: null }] } as const;
+    const incoming = reply(message, { text: "[audio]", content });
+    await carrier.deliver([incoming]);
+    await carrier.deliver([incoming]);
+    const [inbound = assert.fail(), ...more] = await inboundFrom(message);
+    assert.deepEqual([more.length, (await filesOf(inbound)).length], [0, 1]);
+  });
+
+  test("of a reaction has the message that it is about", async () => {
+    const message = await sent("whatsapp");
+    await carrier.deliver([reply(message, { text: "👍", content: { type: "reaction", emoji: "👍" } })]);
+    const [inbound] = await inboundFrom(message);
+    assert.deepEqual(inbound?.content, { type: "reaction", message_id: publicId(message), emoji: "👍" });
+  });
+
+  test("that does not fit is shortened, and the message is marked", async () => {
+    const message = await sent("whatsapp");
+    const original = "\u{1f600}".repeat(2_100);
+    const content = { type: "unsupported", kind: "poll", original } as const;
+    await carrier.deliver([reply(message, { text: "[unsupported]", content })]);
+    const [inbound = assert.fail()] = await inboundFrom(message);
+    assert.deepEqual([inbound.content, inbound.metadata], [{ ...content, original: null }, { truncated: "true" }]);
+  });
+
+  for (const [what, content] of [
+    ["caption", { type: "media", caption: "STOP", is_voice: false, files: [{ kind: "image", carrierFile: "7", fileName: null }] }],
+    ["title of a button", { type: "reply", kind: "button", id: "b-1", title: "STOP", description: null }],
+    ["title of a row", { type: "reply", kind: "list", id: "r-1", title: "STOP", description: "at noon" }],
+  ] as const)
+    test(`STOP as the ${what} opts out`, async () => {
+      const message = await sent("whatsapp");
+      await carrier.deliver([reply(message, { text: "STOP", content })]);
+      assert.equal(await refusalFor(message), "recipient_opted_out");
+    });
+
+  test("of the system neither opts out nor opens a service window", async () => {
+    const message = await sent("whatsapp");
+    await carrier.deliver([reply(message, { text: "STOP", content: { type: "system", text: "STOP" } })]);
+    assert.deepEqual([await refusalFor(message), await windowOf(message)], [undefined, undefined]);
+    assert.deepEqual((await inboundFrom(message))[0]?.content, { type: "system", text: "STOP" });
   });
 });
 
@@ -460,7 +570,9 @@ describe("a reply", () => {
       inbound: new Inbound({
         linkDirectory: new LinkDirectory(simulatorLink(1)),
         consentDefaults: new ConsentDefaults(),
+        mediaRetentionMs: MEDIA_RETENTION_MS,
         queued: () => undefined,
+        filesCame: () => undefined,
         db,
         clock: rig.clock,
         wakeWebhooks,

@@ -12,7 +12,7 @@ import { deleteOldRows } from "../../src/retention/queries.ts";
 import { LinkDirectory } from "../../src/links/directory.ts";
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
 import { recipientNo } from "../support/recipient.ts";
-import { silentWatch, wakeNothing } from "../support/engine.ts";
+import { silentWatch, wakeNothing, MEDIA_RETENTION_MS } from "../support/engine.ts";
 import { until } from "../support/expect.ts";
 import { accepted, acceptedParts, CARRIER_ERROR, receipt, ScriptedCarrier, unknown, type Send } from "../support/scripted-carrier.ts";
 
@@ -224,6 +224,7 @@ describe("concurrent receipts of several parts", () => {
         providers: {},
         linkDirectory: new LinkDirectory(linkTo(LINK)),
         consentDefaults: new ConsentDefaults(),
+        mediaRetentionMs: MEDIA_RETENTION_MS,
         wakeWebhooks: wakeNothing,
         receiptWaitMs: 3_600_000,
         watch: silentWatch,

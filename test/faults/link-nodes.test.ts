@@ -11,7 +11,7 @@ import { EMPTY_PLAN, type Sender } from "../../src/links/plan.ts";
 import { LinkDirectory } from "../../src/links/directory.ts";
 import { LINK, linkTo, Rig } from "../support/delivery-rig.ts";
 import { RECIPIENT, recipientNo } from "../support/recipient.ts";
-import { wakeNothing } from "../support/engine.ts";
+import { wakeNothing, MEDIA_RETENTION_MS } from "../support/engine.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
 import { accepted, receipt, ScriptedCarrier, type Send } from "../support/scripted-carrier.ts";
@@ -248,7 +248,9 @@ describe("an inbound message to one of our numbers", () => {
         ]),
       ),
       consentDefaults: new ConsentDefaults(),
+      mediaRetentionMs: MEDIA_RETENTION_MS,
       queued: () => undefined,
+      filesCame: () => undefined,
       wakeWebhooks: wakeNothing,
       watch: { inbound: (_link: string, outcome: string) => outcomes.push(outcome) } as unknown as DeliveryWatch,
       log: createLog("silent").log,

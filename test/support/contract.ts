@@ -73,7 +73,8 @@ function requestFaults({ path, headers, body }: SentRequest, operation: Operatio
   const { parameters = [], security = document.security, requestBody } = operation;
   const declared = new Set(parameters.flatMap((each) => (each.in === "query" ? [each.name] : [])));
   const isOpen = security.length === 0 || security.some((each) => Object.keys(each).length === 0);
-  const isChecked = requestBody?.content["application/json"] !== undefined && !REPORTING_FAULTS.has(pathname);
+  const isJson = (headers["content-type"] ?? "application/json").startsWith("application/json");
+  const isChecked = isJson && requestBody?.content["application/json"] !== undefined && !REPORTING_FAULTS.has(pathname);
   const json: unknown = typeof body === "string" && isChecked ? JSON.parse(body) : body;
   return [
     ...(isOpen || headers["authorization"] !== undefined ? [] : ["the request has no credentials"]),
@@ -91,12 +92,14 @@ function responseFaults({ status, headers, json }: Response, operation: Operatio
   const missing = Object.keys(declared?.headers ?? {}).filter(
     (name) => document.components.headers[name]?.required === true && !headers.has(name),
   );
-  const isDeclared = Object.hasOwn(declared?.content ?? {}, type);
+  const isDeclared = Object.hasOwn(declared?.content ?? {}, type) || Object.hasOwn(declared?.content ?? {}, "*/*");
   const isJson = /^application\/(problem\+)?json$/.test(type);
   return [
     ...(isDeclared ? [] : [`${type} is not declared`]),
     ...missing.map((name) => `without ${name}`),
-    ...(isDeclared && isJson ? faultsIn(json, ...(shared ?? [...place, "responses", String(status)]), "content", type, "schema") : []),
+    ...(isDeclared && isJson && !Object.hasOwn(declared?.content ?? {}, "*/*")
+      ? faultsIn(json, ...(shared ?? [...place, "responses", String(status)]), "content", type, "schema")
+      : []),
   ];
 }
 

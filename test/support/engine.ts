@@ -1,4 +1,5 @@
 /** The parts of the service that accept and deliver messages, assembled without the API, the configuration and the webhooks. */
+import assert from "node:assert/strict";
 import type { Credential } from "../../src/access/authenticate.ts";
 import { SCOPES } from "../../src/access/scope.ts";
 import { ConsentDefaults } from "../../src/consent/consent-defaults.ts";
@@ -8,9 +9,12 @@ import type { DeliveryWatch } from "../../src/delivery/context.ts";
 import type { Peers } from "../../src/delivery/peer-lanes.ts";
 import { NO_ID, type AccountId } from "../../src/model/id.ts";
 import { createLog, type Log } from "../../src/model/log.ts";
+import { addressSet } from "../../src/lib/addresses.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
+import { AddressGate } from "../../src/outbound/address-gate.ts";
 import type { LinkDirectory } from "../../src/links/directory.ts";
 import { Acceptor } from "../../src/messages/accept.ts";
+import { openMedia, type OpenMedia } from "../../src/media/open-media.ts";
 import { Composer } from "../../src/messages/compose.ts";
 import { LastSenders } from "../../src/messages/last-senders.ts";
 import type { Handover } from "../../src/messages/handover.ts";
@@ -54,6 +58,8 @@ export const queueOnly: Handover = {
   queued: () => undefined,
 };
 
+export const MEDIA_RETENTION_MS = 90 * 86_400_000;
+
 export const wakeNothing = (): void => undefined;
 
 export const silentWatch: DeliveryWatch = {
@@ -82,8 +88,31 @@ export async function closeStorage({ db, clock }: Storage): Promise<void> {
   await db.close();
 }
 
+const MEDIA = { retentionMs: 30 * 86_400_000, quotaBytes: 1_000_000_000 };
+const NO_ADDRESSES = { allow: addressSet([]), deny: addressSet([]) };
+
+/** A media store that fetches from public addresses only. */
+export const mediaOf = (storage: Storage): OpenMedia =>
+  openMedia({
+    ...storage,
+    ...MEDIA,
+    box: new SecretBox(Buffer.alloc(32)),
+    gate: new AddressGate(NO_ADDRESSES),
+    watch: silentMedia,
+    onError: assert.ifError,
+  });
+
+const silentMedia = { stored: wakeNothing, fetched: wakeNothing };
+
 export const composerOf = ({ db, clock }: Storage, linkDirectory: LinkDirectory): Composer =>
-  new Composer({ clock, linkDirectory, templates: new Templates(db), lastSenders: new LastSenders(db) });
+  new Composer({
+    db,
+    media: mediaOf({ db, clock }).store,
+    clock,
+    linkDirectory,
+    templates: new Templates(db),
+    lastSenders: new LastSenders(db),
+  });
 
 export const acceptorOf = (storage: Storage, linkDirectory: LinkDirectory, handover = queueOnly): Acceptor =>
   new Acceptor({
@@ -124,6 +153,7 @@ export function deliveryOf(storage: Storage, options: DeliveryOptions): { delive
     linkDirectory,
     consentDefaults: new ConsentDefaults(),
     providers,
+    mediaRetentionMs: MEDIA_RETENTION_MS,
     wakeWebhooks: wakeNothing,
     receiptWaitMs,
     watch,

@@ -32,7 +32,8 @@ function furnish({ templates }: FakeGraph): void {
     ],
   });
   // Templates that cannot be imported.
-  templates.add({ name: "picture", components: [{ type: "HEADER", format: "IMAGE" }, BODY] });
+  templates.add({ name: "picture", components: [{ type: "HEADER", format: "LOCATION" }, BODY] });
+  templates.add({ name: "with_picture", components: [{ type: "HEADER", format: "IMAGE" }, BODY] });
   templates.add({ name: "carousel", components: [BODY, { type: "CAROUSEL" }] });
   templates.add({ name: "many_languages" });
   templates.add({ name: "many_languages", language: "de" });
@@ -41,7 +42,7 @@ function furnish({ templates }: FakeGraph): void {
   templates.add({ name: "braces", components: [{ type: "BODY", text: "Hello {{Name}}" }] });
   templates.add({ name: "gone", status: "PENDING_DELETION" });
 }
-const IMPORTED = ["a_code", "is_open", "is_paused", "price", "verification_code", "was_rejected"];
+const IMPORTED = ["a_code", "is_open", "is_paused", "price", "verification_code", "was_rejected", "with_picture"];
 const SKIPPED = 6;
 
 const names = async (rig: ReviewRig, key = rig.key): Promise<unknown[]> => {
@@ -64,6 +65,7 @@ describe("templates that already exist at the carrier", () => {
       channels: ["whatsapp"],
       body: "Hello {{2}}, it costs {{3}}.",
       header: "For {{1}}",
+      header_media: null,
       footer: "Bye",
       buttons: [{ type: "url", text: "Open", url: "https://example.com", phone_number: null }],
       variables: [
@@ -89,7 +91,7 @@ describe("templates that already exist at the carrier", () => {
     const line = await until("the sync is logged", () =>
       rig.godwit.logs.find(({ msg }) => msg === "templates were synced with the carrier"),
     );
-    assert.deepEqual([line["imported"], line["skipped"], line["submitted"]], [5, SKIPPED, 1]);
+    assert.deepEqual([line["imported"], line["skipped"], line["submitted"]], [6, SKIPPED, 1]);
     const posts = rig.graph.templateCalls("POST").length;
     await rig.syncAgain();
     assert.deepEqual(await names(rig), IMPORTED);

@@ -56,6 +56,7 @@ describe("create", () => {
     assert.equal(updatedAt, createdAt);
     assert.deepEqual(rest, {
       object: "template",
+      header_media: null,
       environment: "test",
       ...body,
       buttons: [

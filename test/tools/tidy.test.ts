@@ -26,6 +26,7 @@ const RANKS: Readonly<Record<string, number>> = {
   verifications: 8,
   messages: 7,
   templates: 6,
+  media: 6,
   consent: 6,
   "config.ts": 7,
   "setting-values.ts": 5,
@@ -62,7 +63,7 @@ const PRIVATE_QUERIES: readonly Exception[] = [
   { from: /^webhooks\//, to: /^events\//, why: "a delivery carries its event" },
   {
     from: /^recipients\//,
-    to: /^(consent|events|messages|verifications)\//,
+    to: /^(consent|events|media|messages|verifications)\//,
     why: "an export reads the records of a person in every feature",
   },
   { from: /^delivery\//, to: /^usage\//, why: "the depth of the queue is read from the counts" },

@@ -74,9 +74,9 @@ const COLUMNS: readonly Column<CarrierLink>[] = [
       </>
     ),
   },
-  { name: "Carrier", cell: carrierTitle },
+  { name: "Carrier", cell: carrierTitle, isShort: true },
   { name: "State", cell: (link) => <CarrierState of={link} /> },
-  { name: "Rate", cell: rateOf },
+  { name: "Rate", cell: rateOf, isShort: true },
   { name: "Window", cell: windowOf, isNumber: true },
   { name: "In flight", cell: ({ in_flight: count }) => formatCount(count), isNumber: true },
   { name: "Delivered", cell: deliveryRateOf, isNumber: true },

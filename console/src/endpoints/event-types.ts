@@ -27,6 +27,7 @@ export const KINDS: readonly Kind[] = [
   { name: "recipient", types: ["recipient.opted_out", "recipient.opted_in"] },
   { name: "template", types: ["template.approved", "template.rejected", "template.paused"] },
   { name: "batch", types: ["batch.completed"] },
+  { name: "media", types: ["media.ready", "media.failed"] },
   { name: "endpoint", types: ["endpoint.disabled"] },
   { name: "audit", types: ["audit.created"] },
 ];

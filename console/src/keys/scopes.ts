@@ -20,6 +20,8 @@ export const SCOPE_TEXTS: Readonly<Record<string, string>> = {
   "recipients:erase": "Erase all records of a person.",
   "verifications:read": "Read verifications.",
   "verifications:write": "Send, check and cancel verification codes.",
+  "media:read": "Read files, also those that were received.",
+  "media:write": "Upload and delete files.",
 };
 
 export type ScopePreset = {
@@ -30,7 +32,7 @@ export type ScopePreset = {
   includes: (scope: string) => boolean;
 };
 
-const SENDING = new Set(["messages:send", "messages:read", "templates:read", "events:read"]);
+const SENDING = new Set(["messages:send", "messages:read", "templates:read", "events:read", "media:read", "media:write"]);
 const ADMINISTRATION = new Set(["keys:write", "links:write", "audit:read", "recipients:erase"]);
 
 /** The same presets as on the command line. */

@@ -17,4 +17,8 @@ export const SIMULATOR_RECIPIENTS: readonly SimulatorRecipient[] = [
   { number: "+15005550013", outcome: "outcome unknown at first" },
   { number: "+15005550014", outcome: "service window closed", channel: "whatsapp" },
   { number: "+15005550015", outcome: "not on WhatsApp", channel: "whatsapp" },
+  { number: "+15005550016", outcome: "file: expired" },
+  { number: "+15005550017", outcome: "file: wrong type" },
+  { number: "+15005550018", outcome: "file: cannot be fetched" },
+  { number: "+15005550019", outcome: "delivered, then a picture" },
 ];

@@ -75,7 +75,7 @@ function toContent(draft: Draft): TemplateContent {
 }
 
 const toButton = ({ type, text, target }: ButtonDraft): NonNullable<NewTemplate["buttons"]>[number] => ({
-  type: type as "quick_reply",
+  type: type as NonNullable<NewTemplate["buttons"]>[number]["type"],
   text,
   ...(type === "url" ? { url: target.trim() } : {}),
   ...(type === "phone_number" ? { phone_number: target.trim() } : {}),

@@ -20,12 +20,12 @@ with picked as materialized (
 )
 select claimed.state as queue_state, claimed.sealed_content, claimed.due_at as queue_due_at,
        m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.sender_reason,
-       m.link_reason, m.body, m.status,
+       m.link_reason, m.body, m.content, m.status,
        m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority,
        m.client_reference, m.metadata, m.max_segments, m.carrier_options, m.send_at, m.expires_at, m.provider, m.link,
        m.provider_message_id, m.attempts, m.updated_at, m.sent_at, m.delivered_at, m.read_at, m.failed_at,
        m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.has_unknown, m.refusals, m.fallback_of,
-       m.in_reply_to, m.is_opt_out_reply, m.batch_id, m.trace
+       m.in_reply_to, m.is_opt_out_reply, m.batch_id, m.source, m.trace
   from claimed
  cross join lateral (select *
                        from messages whole

@@ -16,6 +16,8 @@ class NewMessage(TypedDict):
     body: NotRequired[str | None]
     template_id: NotRequired[str | None]
     template_variables: NotRequired[dict[str, str] | None]
+    content: NotRequired[NewContent | None]
+    reply_to: NotRequired[str | None]
     sender: NotRequired[str | None]
     send_at: NotRequired[str | None]
     ttl_seconds: NotRequired[int | None]
@@ -27,11 +29,185 @@ class NewMessage(TypedDict):
     carrier_options: NotRequired[dict[str, Json] | None]
 
 
+NewContent: TypeAlias = "dict[str, Json]"
+
+
+class NewTextContent(TypedDict):
+    type: Literal["text"]
+    text: str
+
+
+class NewMediaContent(TypedDict):
+    type: Literal["media"]
+    kind: Literal["image", "audio", "video", "document", "sticker"]
+    media_id: NotRequired[str | None]
+    url: NotRequired[str | None]
+    file_name: NotRequired[str | None]
+    caption: NotRequired[str | None]
+
+
+class NewButtonsContent(TypedDict):
+    type: Literal["buttons"]
+    text: str
+    header: NotRequired[NewContentHeader | None]
+    footer: NotRequired[str | None]
+    buttons: list[NewContentButton]
+
+
+NewContentHeader: TypeAlias = "dict[str, Json]"
+
+
+class NewTextHeader(TypedDict):
+    type: Literal["text"]
+    text: str
+
+
+class NewMediaHeader(TypedDict):
+    type: Literal["media"]
+    kind: Literal["image", "audio", "video", "document", "sticker"]
+    media_id: NotRequired[str | None]
+    url: NotRequired[str | None]
+    file_name: NotRequired[str | None]
+
+
+NewContentButton: TypeAlias = "dict[str, Json]"
+
+
+class NewReplyButton(TypedDict):
+    type: Literal["reply"]
+    id: str
+    title: str
+
+
+class NewUrlButton(TypedDict):
+    type: Literal["url"]
+    title: str
+    url: str
+
+
+class NewPhoneButton(TypedDict):
+    type: Literal["phone"]
+    title: str
+    phone_number: str
+
+
+class NewListContentSectionsItemRowsItem(TypedDict):
+    id: str
+    title: str
+    description: NotRequired[str | None]
+
+
+class NewListContentSectionsItem(TypedDict):
+    title: NotRequired[str | None]
+    rows: list[NewListContentSectionsItemRowsItem]
+
+
+class NewListContent(TypedDict):
+    type: Literal["list"]
+    text: str
+    header: NotRequired[str | None]
+    footer: NotRequired[str | None]
+    button: str
+    sections: list[NewListContentSectionsItem]
+
+
+class NewLocationContent(TypedDict):
+    type: Literal["location"]
+    latitude: float
+    longitude: float
+    name: NotRequired[str | None]
+    address: NotRequired[str | None]
+
+
+class NewContactsContent(TypedDict):
+    type: Literal["contacts"]
+    contacts: list[NewContact]
+
+
+class NewContactName(TypedDict):
+    formatted_name: str
+    first_name: NotRequired[str | None]
+    last_name: NotRequired[str | None]
+    middle_name: NotRequired[str | None]
+    prefix: NotRequired[str | None]
+    suffix: NotRequired[str | None]
+
+
+class NewContactPhonesItem(TypedDict):
+    phone: str
+    type: NotRequired[str | None]
+    wa_id: NotRequired[str | None]
+
+
+class NewContactEmailsItem(TypedDict):
+    email: str
+    type: NotRequired[str | None]
+
+
+class NewContactUrlsItem(TypedDict):
+    url: str
+    type: NotRequired[str | None]
+
+
+class NewContactAddressesItem(TypedDict):
+    street: NotRequired[str | None]
+    city: NotRequired[str | None]
+    state: NotRequired[str | None]
+    zip: NotRequired[str | None]
+    country: NotRequired[str | None]
+    country_code: NotRequired[str | None]
+    type: NotRequired[str | None]
+
+
+class NewContactOrg(TypedDict):
+    company: NotRequired[str | None]
+    department: NotRequired[str | None]
+    title: NotRequired[str | None]
+
+
+class NewContact(TypedDict):
+    name: NewContactName
+    phones: NotRequired[list[NewContactPhonesItem] | None]
+    emails: NotRequired[list[NewContactEmailsItem] | None]
+    urls: NotRequired[list[NewContactUrlsItem] | None]
+    addresses: NotRequired[list[NewContactAddressesItem] | None]
+    org: NotRequired[NewContactOrg | None]
+    birthday: NotRequired[str | None]
+
+
+class NewReactionContent(TypedDict):
+    type: Literal["reaction"]
+    message_id: str
+    emoji: NotRequired[str | None]
+
+
+class NewTemplateContentButtonsItem(TypedDict):
+    index: int
+    url_suffix: NotRequired[str | None]
+    payload: NotRequired[str | None]
+
+
+class NewTemplateContent(TypedDict):
+    type: Literal["template"]
+    template_id: str
+    template_variables: NotRequired[dict[str, str] | None]
+    header: NotRequired[NewTemplateFile | None]
+    buttons: NotRequired[list[NewTemplateContentButtonsItem] | None]
+
+
+class NewTemplateFile(TypedDict):
+    kind: Literal["image", "audio", "video", "document", "sticker"]
+    media_id: NotRequired[str | None]
+    url: NotRequired[str | None]
+    file_name: NotRequired[str | None]
+
+
 class FallbackStep(TypedDict):
     channel: Literal["sms", "whatsapp"]
     body: NotRequired[str | None]
     template_id: NotRequired[str | None]
     template_variables: NotRequired[dict[str, str] | None]
+    content: NotRequired[NewContent | None]
     after_seconds: int
 
 
@@ -66,6 +242,7 @@ class Message(Record):
     sender_reason: Literal["named", "reply", "sticky", "preferred", "pool", "first_sender", "only_sender", "link_default"] | str | None
     link_reason: Literal["simulator", "only_link", "file_order", "creation_order", "route", "weights", "quality", "price", "measuring", "sender", "reply", "failover"] | str | None
     body: str | None
+    content: Content | None
     template_id: str | None
     template_version: int | None
     template_variables: dict[str, str] | None
@@ -82,6 +259,7 @@ class Message(Record):
     fallback_of: str | None
     in_reply_to: str | None
     batch_id: str | None
+    source: Literal["twilio", "kannel"] | str | None
     created_at: str
     updated_at: str
     sent_at: str | None
@@ -89,6 +267,204 @@ class Message(Record):
     read_at: str | None
     failed_at: str | None
     canceled_at: str | None
+
+
+Content: TypeAlias = "MediaContent | ButtonsContent | ListContent | LocationContent | ContactsContent | ReactionContent | TemplateContent | ReplyContent | FormContent | OrderContent | SystemContent | UnsupportedContent | OtherContent"
+
+
+class MediaContentFurtherMediaItem(Record):
+    kind: Literal["image", "audio", "video", "document", "sticker"] | str
+    media_id: str
+    file_name: str | None
+
+
+class MediaContent(Record):
+    type: Literal["media"]
+    kind: Literal["image", "audio", "video", "document", "sticker"] | str
+    media_id: str
+    file_name: str | None
+    caption: str | None
+    is_voice: bool
+    further_media: list[MediaContentFurtherMediaItem]
+
+
+class ButtonsContent(Record):
+    type: Literal["buttons"]
+    text: str
+    header: TextHeader | MediaHeader | None
+    footer: str | None
+    buttons: list[ContentButton]
+
+
+class TextHeader(Record):
+    type: Literal["text"]
+    text: str
+
+
+class MediaHeader(Record):
+    type: Literal["media"]
+    kind: Literal["image", "audio", "video", "document", "sticker"] | str
+    media_id: str
+    file_name: str | None
+
+
+class ContentButton(Record):
+    type: Literal["reply", "url", "phone"] | str
+    title: str
+    id: str
+    url: str
+    phone_number: str
+
+
+class ListContentSectionsItemRowsItem(Record):
+    id: str
+    title: str
+    description: str | None
+
+
+class ListContentSectionsItem(Record):
+    title: str | None
+    rows: list[ListContentSectionsItemRowsItem]
+
+
+class ListContent(Record):
+    type: Literal["list"]
+    text: str
+    header: str | None
+    footer: str | None
+    button: str
+    sections: list[ListContentSectionsItem]
+
+
+class LocationContent(Record):
+    type: Literal["location"]
+    latitude: float
+    longitude: float
+    name: str | None
+    address: str | None
+
+
+class ContactsContent(Record):
+    type: Literal["contacts"]
+    contacts: list[Contact]
+
+
+class ContactName(Record):
+    formatted_name: str
+    first_name: str | None
+    last_name: str | None
+    middle_name: str | None
+    prefix: str | None
+    suffix: str | None
+
+
+class ContactPhonesItem(Record):
+    phone: str
+    type: str | None
+    wa_id: str | None
+
+
+class ContactEmailsItem(Record):
+    email: str
+    type: str | None
+
+
+class ContactUrlsItem(Record):
+    url: str
+    type: str | None
+
+
+class ContactAddressesItem(Record):
+    street: str | None
+    city: str | None
+    state: str | None
+    zip: str | None
+    country: str | None
+    country_code: str | None
+    type: str | None
+
+
+class ContactOrg(Record):
+    company: str | None
+    department: str | None
+    title: str | None
+
+
+class Contact(Record):
+    name: ContactName
+    phones: list[ContactPhonesItem]
+    emails: list[ContactEmailsItem]
+    urls: list[ContactUrlsItem]
+    addresses: list[ContactAddressesItem]
+    org: ContactOrg | None
+    birthday: str | None
+
+
+class ReactionContent(Record):
+    type: Literal["reaction"]
+    message_id: str | None
+    emoji: str | None
+
+
+class TemplateContentHeader(Record):
+    type: Literal["media"]
+    kind: Literal["image", "audio", "video", "document", "sticker"] | str
+    media_id: str
+    file_name: str | None
+
+
+class TemplateContentButtonsItem(Record):
+    index: int
+    url_suffix: str
+    payload: str
+
+
+class TemplateContent(Record):
+    type: Literal["template"]
+    header: TemplateContentHeader | None
+    buttons: list[TemplateContentButtonsItem]
+
+
+class ReplyContent(Record):
+    type: Literal["reply"]
+    kind: Literal["button", "list", "template_button"] | str
+    id: str | None
+    title: str | None
+    description: str | None
+
+
+class FormContent(Record):
+    type: Literal["form"]
+    name: str | None
+    response: str | None
+
+
+class OrderContentItemsItem(Record):
+    product_id: str | None
+    quantity: float | None
+    price: str | None
+    currency: str | None
+
+
+class OrderContent(Record):
+    type: Literal["order"]
+    catalog_id: str | None
+    text: str | None
+
+
+class SystemContent(Record):
+    type: Literal["system"]
+    text: str | None
+
+
+class UnsupportedContent(Record):
+    type: Literal["unsupported"]
+    kind: str
+    original: str | None
+
+
+class OtherContent(Record):
+    type: str
 
 
 class MessageValidationSegments(Record):
@@ -246,6 +622,8 @@ class BatchItem(TypedDict):
     body: NotRequired[str | None]
     template_id: NotRequired[str | None]
     template_variables: NotRequired[dict[str, str] | None]
+    content: NotRequired[NewContent | None]
+    reply_to: NotRequired[str | None]
     sender: NotRequired[str | None]
     send_at: NotRequired[str | None]
     ttl_seconds: NotRequired[int | None]
@@ -308,6 +686,42 @@ class Batch(Record):
     statuses: dict[str, int]
 
 
+class FetchedMedia(TypedDict):
+    url: str
+    kind: NotRequired[Literal["image", "audio", "video", "document", "sticker"] | None]
+    file_name: NotRequired[str | None]
+
+
+class Media(Record):
+    id: str
+    object: Literal["media"]
+    environment: Literal["test", "live"] | str
+    status: Literal["pending", "ready", "failed"] | str
+    kind: Literal["image", "audio", "video", "document", "sticker"] | str
+    content_type: str | None
+    bytes: int | None
+    sha256: str | None
+    file_name: str | None
+    source: Literal["upload", "url", "inbound"] | str
+    message_id: str | None
+    error: str | None
+    created_at: str
+    expires_at: str
+    created_by: str | None
+
+
+class MediaPage(Record):
+    data: list[Media]
+    has_more: bool
+    next_cursor: str | None
+
+
+class DeletedMedia(Record):
+    id: str
+    object: Literal["media"]
+    deleted: Literal[True]
+
+
 class NewTemplate(TypedDict):
     name: str
     language: str
@@ -315,6 +729,7 @@ class NewTemplate(TypedDict):
     channels: list[Literal["sms", "whatsapp"]]
     body: str
     header: NotRequired[str | None]
+    header_media: NotRequired[Literal["", "image", "video", "document"] | None]
     footer: NotRequired[str | None]
     buttons: NotRequired[list[NewButton] | None]
     examples: NotRequired[dict[str, str] | None]
@@ -350,6 +765,7 @@ class Template(Record):
     channels: list[Literal["sms", "whatsapp"] | str]
     body: str
     header: str | None
+    header_media: Literal["image", "video", "document"] | str | None
     footer: str | None
     buttons: list[TemplateButtonsItem] | None
     variables: list[TemplateVariablesItem]
@@ -373,6 +789,7 @@ class EditTemplate(TypedDict):
     channels: NotRequired[list[Literal["sms", "whatsapp"]] | None]
     body: NotRequired[str | None]
     header: NotRequired[str | None]
+    header_media: NotRequired[Literal["", "image", "video", "document"] | None]
     footer: NotRequired[str | None]
     buttons: NotRequired[list[NewButton] | None]
     examples: NotRequired[dict[str, str] | None]
@@ -463,7 +880,7 @@ class EventPage(Record):
     next_cursor: str | None
 
 
-Event: TypeAlias = "MessageEvent | FallbackEvent | RecipientEvent | TemplateEvent | BatchEvent | WebhookEndpointEvent | AuditLogEvent"
+Event: TypeAlias = "MessageEvent | FallbackEvent | RecipientEvent | TemplateEvent | BatchEvent | MediaEvent | WebhookEndpointEvent | AuditLogEvent"
 
 
 class MessageEventData(Record):
@@ -529,6 +946,18 @@ class BatchEvent(Record):
     timestamp: str
     environment: Literal["test", "live"] | str
     data: BatchEventData
+
+
+class MediaEventData(Record):
+    media: Media
+
+
+class MediaEvent(Record):
+    id: str
+    type: Literal["media.ready", "media.failed"]
+    timestamp: str
+    environment: Literal["test", "live"] | str
+    data: MediaEventData
 
 
 class WebhookEndpointEventData(Record):
@@ -770,6 +1199,7 @@ class ErasureErased(Record):
     webhook_deliveries: int
     verifications: int
     suppressions: int
+    media: int
     stored_responses: int
 
 
@@ -1037,7 +1467,7 @@ class DeletedRoute(Record):
 
 
 class NewKey(TypedDict):
-    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"]]
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"]]
     name: NotRequired[str | None]
     expires_at: NotRequired[str | None]
     allowed_ips: NotRequired[list[str] | None]
@@ -1051,7 +1481,7 @@ class KeyWithSecret(Record):
     environment: Literal["test", "live"] | str
     name: str | None
     hint: str
-    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"] | str]
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"] | str]
     created_at: str
     expires_at: str | None
     revoked_at: str | None
@@ -1073,7 +1503,7 @@ class Key(Record):
     environment: Literal["test", "live"] | str
     name: str | None
     hint: str
-    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"] | str]
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"] | str]
     created_at: str
     expires_at: str | None
     revoked_at: str | None
@@ -1099,7 +1529,7 @@ class Credential(Record):
     account_id: str
     environment: Literal["test", "live"] | str
     name: str | None
-    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write"] | str]
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"] | str]
     tier: CredentialTier
     expires_at: str | None
 
@@ -1117,7 +1547,7 @@ class AuditEventActor(Record):
 
 
 class AuditEventTarget(Record):
-    type: Literal["account", "consent_settings", "environment", "webhook_endpoint", "key", "link", "message", "recipient", "route", "sender", "signing_key", "suppression", "template", "tier"] | str
+    type: Literal["account", "consent_settings", "environment", "webhook_endpoint", "key", "link", "media", "message", "recipient", "route", "sender", "signing_key", "suppression", "template", "tier"] | str
     id: str | None
 
 
@@ -1126,7 +1556,7 @@ class AuditEvent(Record):
     object: Literal["audit_event"]
     environment: Literal["test", "live"] | str | None
     actor: AuditEventActor
-    action: Literal["account.created", "account.changed", "consent_settings.changed", "environment.tier_changed", "endpoint.created", "endpoint.changed", "endpoint.deleted", "endpoint.disabled", "endpoint.recovered", "endpoint.secret_rotated", "key.created", "key.rotated", "key.revoked", "link.created", "link.changed", "link.deleted", "link.paused", "link.resumed", "link.tested", "message.assigned", "message.canceled", "message.edited", "message.redacted", "message.searched", "recipient.erased", "recipient.exported", "route.created", "route.changed", "route.deleted", "sender.created", "sender.changed", "sender.deleted", "signing_key.rotated", "suppression.created", "suppression.imported", "suppression.lifted", "template.archived", "template.created", "template.changed", "tier.changed"] | str
+    action: Literal["account.created", "account.changed", "consent_settings.changed", "environment.tier_changed", "endpoint.created", "endpoint.changed", "endpoint.deleted", "endpoint.disabled", "endpoint.recovered", "endpoint.secret_rotated", "key.created", "key.rotated", "key.revoked", "link.created", "link.changed", "link.deleted", "link.paused", "link.resumed", "link.tested", "media.deleted", "message.assigned", "message.canceled", "message.edited", "message.redacted", "message.searched", "recipient.erased", "recipient.exported", "route.created", "route.changed", "route.deleted", "sender.created", "sender.changed", "sender.deleted", "signing_key.rotated", "suppression.created", "suppression.imported", "suppression.lifted", "template.archived", "template.created", "template.changed", "tier.changed"] | str
     target: AuditEventTarget
     changes: dict[str, Json]
     peer: str | None
@@ -1238,7 +1668,7 @@ class Problem(Record):
     type: str
     title: str
     status: int
-    code: Literal["invalid_request_payload", "invalid_idempotency_key", "unauthorized_missing_token", "unauthorized_invalid_token", "forbidden_insufficient_scope", "forbidden_address", "key_outlives_credential", "not_found", "method_not_allowed", "request_timeout", "idempotency_conflict", "payload_too_large", "unsupported_media_type", "idempotency_key_reused", "no_route", "destination_not_permitted", "sender_not_allowed", "message_not_cancelable", "message_not_editable", "message_not_redactable", "template_not_found", "template_not_approved", "template_channel_mismatch", "template_variables_mismatch", "template_text_too_long", "template_name_taken", "template_not_editable", "too_many_templates", "recipient_opted_out", "service_window_closed", "verification_too_soon", "verification_limit_reached", "verification_not_pending", "max_segments_exceeded", "endpoint_url_refused", "endpoint_disabled", "too_many_keys", "key_not_active", "link_address_refused", "link_in_use", "paused_by_operator", "already_exists", "limit_reached", "live_only", "defined_in_file", "too_many_endpoints", "rate_limit_exceeded", "request_header_fields_too_large", "internal_server_error", "service_unavailable"] | str
+    code: Literal["invalid_request_payload", "invalid_idempotency_key", "unauthorized_missing_token", "unauthorized_invalid_token", "forbidden_insufficient_scope", "forbidden_address", "key_outlives_credential", "not_found", "method_not_allowed", "request_timeout", "idempotency_conflict", "payload_too_large", "unsupported_media_type", "idempotency_key_reused", "no_route", "destination_not_permitted", "sender_not_allowed", "message_not_cancelable", "message_not_editable", "message_not_redactable", "template_not_found", "template_not_approved", "template_channel_mismatch", "template_variables_mismatch", "template_text_too_long", "template_name_taken", "template_not_editable", "too_many_templates", "recipient_opted_out", "service_window_closed", "verification_too_soon", "verification_limit_reached", "verification_not_pending", "max_segments_exceeded", "endpoint_url_refused", "endpoint_disabled", "too_many_keys", "key_not_active", "link_address_refused", "link_in_use", "paused_by_operator", "already_exists", "limit_reached", "live_only", "defined_in_file", "media_kind_mismatch", "media_fetch_failed", "media_quota_exceeded", "media_not_ready", "too_many_endpoints", "rate_limit_exceeded", "request_header_fields_too_large", "internal_server_error", "service_unavailable"] | str
     detail: str
     request_id: str
     required_scopes: list[str]
@@ -1294,14 +1724,14 @@ class WebhookEndpointsDeliveriesQuery(TypedDict):
 class EventsListQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
-    type: NotRequired[Literal["*", "message.*", "recipient.*", "template.*", "batch.*", "endpoint.*", "webhook.*", "audit.*", "message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "endpoint.disabled", "webhook.test", "audit.created"]]
+    type: NotRequired[Literal["*", "message.*", "recipient.*", "template.*", "batch.*", "media.*", "endpoint.*", "webhook.*", "audit.*", "message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "media.ready", "media.failed", "endpoint.disabled", "webhook.test", "audit.created"]]
     message_id: NotRequired[str]
     created_after: NotRequired[str]
     created_before: NotRequired[str]
 
 
 class EventsStreamQuery(TypedDict):
-    type: NotRequired[Literal["*", "message.*", "recipient.*", "template.*", "batch.*", "endpoint.*", "webhook.*", "audit.*", "message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "endpoint.disabled", "webhook.test", "audit.created"]]
+    type: NotRequired[Literal["*", "message.*", "recipient.*", "template.*", "batch.*", "media.*", "endpoint.*", "webhook.*", "audit.*", "message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "media.ready", "media.failed", "endpoint.disabled", "webhook.test", "audit.created"]]
 
 
 class SuppressionsListQuery(TypedDict):

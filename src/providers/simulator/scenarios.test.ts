@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recipientOf } from "../../../test/support/recipient.ts";
+import type { OutgoingMedia } from "../carrier-file.ts";
 import type { Outgoing } from "../provider.ts";
 import { OPTED_OUT, scenarioFor, WINDOW_CLOSED, type ScriptedResponse } from "./scenarios.ts";
 
@@ -26,6 +27,10 @@ const ROWS: readonly Row[] = [
   ["+15005550011", "out of order and doubled", "accepted", ["delivered", "sent", "delivered"], ["read", "delivered", "read", "sent"]],
   ["+15005550012", "throttled at first", "throttled", [], []],
   ["+15005550013", "unknown, then delivered", "unknown", ["delivered"], ["delivered"]],
+  ["+15005550016", "delivered, as any without a file", "accepted", ...DEFAULT],
+  ["+15005550017", "delivered, as any without a file", "accepted", ...DEFAULT],
+  ["+15005550018", "delivered, as any without a file", "accepted", ...DEFAULT],
+  ["+15005550019", "delivered, before a picture", "accepted", ...DEFAULT],
 ];
 
 for (const [recipient, what, response, sms, whatsapp] of ROWS) {
@@ -91,6 +96,7 @@ test("only the replying numbers reply, once, after their last receipt", () => {
   const replyTexts = new Map([
     ["+15005550008", "Thank you, got it."],
     ["+15005550010", "STOP"],
+    ["+15005550019", "[image]"],
   ]);
   for (const [recipient] of ROWS)
     for (const channel of ["sms", "whatsapp"] as const) {
@@ -123,4 +129,21 @@ test("the scenario accepts the numbers that are refused before a message reaches
   assert.deepEqual([...OPTED_OUT, ...WINDOW_CLOSED], ["+15005550004", "+15005550014"]);
   for (const recipient of [...OPTED_OUT, ...WINDOW_CLOSED])
     assert.deepEqual(scenarioOf({ recipient, channel: "sms", attempt: 1 }).response, ACCEPTED);
+});
+
+test("a message with a file to a recipient of faulty files fails, on both channels", () => {
+  const media = { contentType: "image/png", bytes: 1, fileName: null } as OutgoingMedia;
+  for (const channel of ["sms", "whatsapp"] as const) {
+    const outcomes = ["+15005550016", "+15005550017", "+15005550018"].map((recipient) => {
+      const { response, receipts } = scenarioFor({ recipient: recipientOf(recipient), channel, attempt: 1, media });
+      return response.kind === "refused" ? ["failed", response.code] : [receipts[0]?.status, receipts[0]?.error?.code];
+    });
+    assert.deepEqual(outcomes, [
+      ["failed", "media_expired"],
+      ["failed", "media_type_refused"],
+      ["undelivered", "media_fetch_failed"],
+    ]);
+  }
+  const other = scenarioFor({ recipient: recipientOf("+15005550006"), channel: "sms", attempt: 1, media });
+  assert.equal(other.receipts[0]?.status, "delivered");
 });

@@ -1,6 +1,8 @@
 /** The behavior of the simulated carrier: one script for each special recipient, and one for all others. Times are those of
  *  speed 1. */
+import type { CarriedContent } from "../../model/content.ts";
 import type { CarrierError, Outgoing, ReceiptStatus } from "../provider.ts";
+import { PICTURE_FILE } from "./picture.ts";
 
 /** The carrier's response to a message, without its id. */
 export type ScriptedResponse =
@@ -13,7 +15,7 @@ export type ScriptedResponse =
 export type ScriptedReceipt = { afterMs: number; status: ReceiptStatus; error: CarrierError | null };
 
 /** A reply of the recipient; `afterMs` counts from the response. */
-type ScriptedReply = { afterMs: number; text: string };
+type ScriptedReply = { afterMs: number; text: string; content?: CarriedContent };
 
 export type Scenario = { response: ScriptedResponse; receipts: readonly ScriptedReceipt[]; replies?: readonly ScriptedReply[] };
 
@@ -21,8 +23,9 @@ export type Scenario = { response: ScriptedResponse; receipts: readonly Scripted
 export const OPTED_OUT: ReadonlySet<string> = new Set(["+15005550004"]);
 export const WINDOW_CLOSED: ReadonlySet<string> = new Set(["+15005550014"]);
 
-/** `first` has the scenarios of the first attempts, in order. Later attempts take the scenario of the channel. */
-type Script = Readonly<Record<Outgoing["channel"], Scenario>> & { first?: readonly Scenario[] };
+/** `first` has the scenarios of the first attempts, in order. Later attempts take the scenario of the channel. `media`: the scenario of a message
+ *  with a file. */
+type Script = Readonly<Record<Outgoing["channel"], Scenario>> & { first?: readonly Scenario[]; media?: Scenario };
 
 // Long enough to see a message `sent`, short enough to wait for.
 const RECEIPT_MS = 1_000;
@@ -52,9 +55,17 @@ const THROTTLED: Scenario = { response: { kind: "throttled", retryAfterMs: 1_000
 const DEFAULT: Script = { sms: accepted(DELIVERED), whatsapp: accepted(DELIVERED, READ) };
 
 /** The default, and a reply of the recipient. */
-const replying = (text: string): Script => {
-  const replies: readonly ScriptedReply[] = [{ afterMs: 2 * RECEIPT_MS + NEXT_RECEIPT_MS, text }];
+const replying = (text: string, content?: CarriedContent): Script => {
+  const reply = { afterMs: 2 * RECEIPT_MS + NEXT_RECEIPT_MS, text };
+  const replies: readonly ScriptedReply[] = [content === undefined ? reply : { ...reply, content }];
   return { sms: { ...DEFAULT.sms, replies }, whatsapp: { ...DEFAULT.whatsapp, replies } };
+};
+
+const PICTURE: CarriedContent = {
+  type: "media",
+  caption: null,
+  is_voice: false,
+  files: [{ kind: "image", carrierFile: PICTURE_FILE, fileName: null }],
 };
 
 const SCRIPTS: ReadonlyMap<string, Script> = new Map<string, Script>([
@@ -78,9 +89,16 @@ const SCRIPTS: ReadonlyMap<string, Script> = new Map<string, Script>([
     }),
   ],
   ["+15005550015", { ...DEFAULT, whatsapp: refused("recipient_not_on_whatsapp", "The number has no account on WhatsApp", "sim-015") }],
+  ["+15005550016", { ...DEFAULT, media: refused("media_expired", "The carrier no longer has the file", "sim-016") }],
+  ["+15005550017", { ...DEFAULT, media: refused("media_type_refused", "The carrier does not take files of this type", "sim-017") }],
+  ["+15005550018", { ...DEFAULT, media: undelivered("media_fetch_failed", "The carrier could not fetch the file", "sim-018") }],
+  ["+15005550019", replying("[image]", PICTURE)],
 ]);
 
-export function scenarioFor({ recipient, channel, attempt }: Pick<Outgoing, "recipient" | "channel" | "attempt">): Scenario {
+type Sent = Pick<Outgoing, "recipient" | "channel" | "attempt" | "media">;
+
+export function scenarioFor({ recipient, channel, attempt, media }: Sent): Scenario {
   const script = SCRIPTS.get(recipient) ?? DEFAULT;
+  if (media !== undefined && script.media !== undefined) return script.media;
   return script.first?.[attempt - 1] ?? script[channel];
 }

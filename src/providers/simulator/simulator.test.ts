@@ -341,3 +341,20 @@ test("a closed link keeps nothing alive, even when its host hangs", async () => 
     child.kill();
   }
 });
+
+test("the recipient who replies with a picture sends one that can be opened, a PNG", async () => {
+  const { messages } = await onLink(FAST, async (connection) => {
+    await settled(connection.send(outgoing({ recipient: "+15005550019", channel: "whatsapp" }), never, mayLeave), "a send");
+  });
+  const content = messages[0]?.content;
+  assert.ok(content?.type === "media");
+  const [{ kind, carrierFile }] = content.files;
+  assert.equal(kind, "image");
+  const file = (await simulator.openFile?.({ speed: 1 }, carrierFile, never)) ?? assert.fail();
+  assert.ok(file.kind === "open");
+  const pieces = await Array.fromAsync(file.read());
+  const bytes = Buffer.concat(pieces);
+  assert.equal(bytes.length, file.bytes);
+  assert.equal(bytes.toString("latin1", 1, 4), "PNG");
+  assert.equal((await simulator.openFile?.({ speed: 1 }, "another", never))?.kind, "failed");
+});

@@ -5,6 +5,7 @@ import { randomBase62, toBase62 } from "../../lib/base62.ts";
 import { LINK_CLOSED, NOT_SENT, throttled, WITHDRAWN } from "../provider.ts";
 import type { Begin, Connection, Host, InboundMessage, Outgoing, Provider } from "../provider.ts";
 import type { Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
+import { openPicture } from "./picture.ts";
 import { ReportQueue } from "./report-queue.ts";
 import { scenarioFor, type Scenario, type ScriptedReceipt } from "./scenarios.ts";
 import { REAL_TIMERS, TimerWheel, waitFor } from "./timer-wheel.ts";
@@ -125,8 +126,8 @@ export class SimulatedLink implements Connection {
     const reference = outcome.kind === "accepted" ? null : message.id;
     for (const scripted of scenario.receipts)
       this.#wheel.add({ kind: "receipt", receipt: toReceipt(scripted, id, reference) }, scripted.afterMs / this.#speed);
-    for (const { afterMs, text } of scenario.replies ?? [])
-      this.#wheel.add({ kind: "reply", reply: this.#replyTo(message, id, text) }, afterMs / this.#speed);
+    for (const { afterMs, ...reply } of scenario.replies ?? [])
+      this.#wheel.add({ kind: "reply", reply: this.#replyTo(message, id, reply) }, afterMs / this.#speed);
   }
 
   #outcome({ response }: Scenario, providerMessageId: string): SendOutcome {
@@ -136,8 +137,8 @@ export class SimulatedLink implements Connection {
     return { ...response, scope: "recipient", retryAfterMs: Math.ceil(response.retryAfterMs / this.#speed) };
   }
 
-  #replyTo({ channel, recipient, sender }: Outgoing, inReplyTo: string, text: string): InboundMessage {
-    return { providerMessageId: this.#nextId(), channel, from: recipient, to: sender ?? "", text, inReplyTo };
+  #replyTo({ channel, recipient, sender }: Outgoing, inReplyTo: string, reply: Pick<InboundMessage, "text" | "content">): InboundMessage {
+    return { providerMessageId: this.#nextId(), channel, from: recipient, to: sender ?? "", ...reply, inReplyTo };
   }
 
   #nextId(): string {
@@ -165,6 +166,7 @@ const toReceipt = ({ status, error }: ScriptedReceipt, providerMessageId: string
 
 export const simulator: Provider<SimulatorSettings> = {
   name: "simulator",
+  openFile: (_settings, carrierFile) => openPicture(carrierFile),
   async open(settings, host) {
     assert(Number.isFinite(settings.speed) && settings.speed > 0, "the simulator's speed is above zero");
     return new SimulatedLink(settings, host);

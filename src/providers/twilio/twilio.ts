@@ -1,13 +1,14 @@
 /** Twilio's HTTP API for SMS, and compatible ones: a POST for each message, and signed webhook requests for statuses and inbound
  *  messages. */
-import { withoutQuery } from "../../lib/urls.ts";
+import { requireUrl, withoutQuery } from "../../lib/urls.ts";
 import { assert } from "../../lib/assert.ts";
 import { segmentsOf } from "../../model/segments.ts";
 import { targetBelow } from "../../outbound/http-client.ts";
 import { failed, isResponseWith, succeeded, testCall, unexpected } from "../connection-test.ts";
-import { HttpLink, type HttpLinkSettings } from "../http-link.ts";
+import { HttpLink, type HttpLinkSettings, type ResponseOutcome } from "../http-link.ts";
 import type { Outgoing, Provider } from "../provider.ts";
 import { interpretResponse } from "./errors.ts";
+import { openFile } from "./open-file.ts";
 import { handleRequest, RETRY_FRAGMENT } from "./webhook.ts";
 
 export type TwilioSettings = HttpLinkSettings & {
@@ -51,6 +52,9 @@ export const twilio: Provider<TwilioSettings> = {
       return response.status === 404 ? failed("credentials", "Twilio does not know the account SID.") : unexpected(response);
     });
   },
+  openFile(settings, carrierFile, signal) {
+    return openFile(settings, basic(settings.accountSid, settings.authToken), carrierFile, signal);
+  },
   async open(settings, host) {
     const { accountSid, authToken } = settings;
     assert(/^\w+$/.test(accountSid), "an account SID has letters and digits only");
@@ -65,6 +69,7 @@ export const twilio: Provider<TwilioSettings> = {
         origin,
         perSecond: settings.partsPerSecond,
         settings,
+        prepare: async (message) => (message.media !== undefined && settings.statusCallbackUrl === null ? NO_PUBLIC_URL : message),
         toRequest: (message) => ({ origin, path, method: "POST", headers, body: toForm(settings, message, host.now()) }),
         sizeOf: ({ body }) => Math.min(MAX_PARTS, segmentsOf(body).count),
         interpret: interpretResponse,
@@ -74,11 +79,22 @@ export const twilio: Provider<TwilioSettings> = {
   },
 };
 
+/** Twilio fetches the file of an MMS from us. */
+const NO_PUBLIC_URL: ResponseOutcome = {
+  kind: "refused",
+  code: "media_not_reachable",
+  message: "The link has no public_url, below which Twilio could fetch the file of the message",
+  providerCode: null,
+  isPermanent: true,
+};
+
 /** The body of a request: a form. */
 function toForm({ messagingServiceSid, statusCallbackUrl }: TwilioSettings, message: Outgoing, nowMs: number): string {
-  const { id, recipient, sender, body, expiresAtMs } = message;
+  const { id, recipient, sender, body, media, expiresAtMs } = message;
   const seconds = Math.floor((expiresAtMs - nowMs) / 1_000);
-  const form = new URLSearchParams({ To: recipient, Body: body });
+  const form = new URLSearchParams({ To: recipient });
+  if (body !== "") form.set("Body", body);
+  if (media !== undefined && statusCallbackUrl !== null) form.set("MediaUrl", media.urlBelow(requireUrl(statusCallbackUrl).origin));
   if (sender !== null) form.set("From", sender);
   else if (messagingServiceSid !== null) form.set("MessagingServiceSid", messagingServiceSid);
   if (statusCallbackUrl !== null) form.set("StatusCallback", callbackUrl(statusCallbackUrl, id));

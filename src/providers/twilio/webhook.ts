@@ -2,10 +2,11 @@
 import { withoutQuery } from "../../lib/urls.ts";
 import { createHmac } from "node:crypto";
 import { waysToWrite } from "../called-url.ts";
-import { detailsOf, parseAddress, parseIdentifier, parseText, placeholder, rawFields, type JsonObject } from "../carrier-fields.ts";
+import { parseAddress, parseIdentifier, parseText, rawFields } from "../carrier-fields.ts";
 import { countFields, isSameSecret, storeReports, textResponse, type CarrierReports } from "../carrier-request.ts";
 import type { CarrierError, CarrierRequest, CarrierResponse, Host, InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
 import { toReceiptError } from "./errors.ts";
+import { mediaPlaceholder, parseInboundContent } from "./inbound-content.ts";
 
 /** Asks Twilio to repeat a status callback up to five times when we could not store it, which Twilio does not do by default. Twilio
  *  reads these options from the fragment of the URL. */
@@ -119,8 +120,9 @@ function parseReceipt(form: URLSearchParams, name: string, reference: string | u
 function parseInbound(form: URLSearchParams): InboundMessage | undefined {
   const isWhatsApp = form.get("From")?.startsWith(WHATSAPP_PREFIX) === true;
   const from = parseAddress(addressOf(form, "From")) ?? "";
-  const contents = messageDetails(form);
-  const text = parseText(form.get("Body")) ?? placeholder(contents);
+  const { content, details } = parseInboundContent(form);
+  const body = parseText(form.get("Body"));
+  const text = body ?? mediaPlaceholder(form);
   const sid = parseIdentifier(form.get("MessageSid"));
   // A request about something else, such as a call.
   if (text === "" && (from === "" || sid === undefined)) return undefined;
@@ -133,7 +135,8 @@ function parseInbound(form: URLSearchParams): InboundMessage | undefined {
     // Twilio does not report the message that this one replies to.
     inReplyTo: null,
     ...reportedMeaning(form.get("OptOutType")),
-    ...contents,
+    ...(content === undefined ? {} : { content }),
+    ...(details === undefined ? {} : { details }),
   };
 }
 
@@ -141,25 +144,6 @@ function parseInbound(form: URLSearchParams): InboundMessage | undefined {
 const WHATSAPP_PREFIX = "whatsapp:";
 
 const addressOf = (form: URLSearchParams, field: "From" | "To"): string => (form.get(field) ?? "").replace(WHATSAPP_PREFIX, "");
-
-// Twilio's limit of media in one message.
-const MAX_MEDIA = 10;
-
-/** The contents besides the text: links to media, which need the account's credentials, a place, and the payload of a chosen button. */
-function messageDetails(form: URLSearchParams): ReturnType<typeof detailsOf> {
-  const media = Array.from({ length: MAX_MEDIA }, (_, index): JsonObject => {
-    const suffix = index === 0 ? "" : `_${index + 1}`;
-    return { [`media_url${suffix}`]: form.get(`MediaUrl${index}`), [`media_type${suffix}`]: form.get(`MediaContentType${index}`) };
-  });
-  return detailsOf({
-    ...Object.assign({}, ...media),
-    latitude: form.get("Latitude"),
-    longitude: form.get("Longitude"),
-    name: form.get("Label"),
-    address: form.get("Address"),
-    payload: form.get("ButtonPayload"),
-  });
-}
 
 const OPT_OUT_TYPES: Readonly<Record<string, InboundMessage["reported"]>> = { STOP: "out", START: "in", HELP: "help" };
 

@@ -30,15 +30,18 @@ export function isSame(ours: ReviewableContent, theirs: ReviewableContent): bool
   return isDeepStrictEqual(comparable(ours), comparable(theirs));
 }
 
-const comparable = ({ header, body, footer, buttons }: ReviewableContent) => ({
+const comparable = ({ header, headerMedia, body, footer, buttons }: ReviewableContent) => ({
   header: renumberVariables(header),
+  headerMedia: headerMedia ?? null,
   body: renumberVariables(body),
   footer,
   buttons: (buttons ?? []).map(({ phone_number: number, ...rest }) => ({ ...rest, number: number?.replaceAll(/\D/g, "") ?? null })),
 });
 
 /** Why WhatsApp does not accept a template of this form; undefined if it may. */
-export function formFault({ category, header, body, footer, buttons }: ReviewableContent): string | undefined {
+export function formFault({ category, header, headerMedia, body, footer, buttons }: ReviewableContent): string | undefined {
+  if (headerMedia)
+    return "WhatsApp reviews a template with a file by a sample, which is uploaded in WhatsApp Manager: create the template there with this name, and it is found by the next sync.";
   if (category !== "authentication") return undefined;
   const hasOnlyCode = variablesIn(body).length === 1 && header === null && footer === null && buttons === null;
   return hasOnlyCode
@@ -93,7 +96,7 @@ function toButton({ type, text, url, phone_number: phoneNumber }: ReviewableButt
     case "quick_reply":
       return { type: "QUICK_REPLY", text };
     case "url":
-      return { type: "URL", text, url };
+      return { type: "URL", text, url, ...(url?.endsWith("{{1}}") === true ? { example: [url.replace("{{1}}", "example")] } : {}) };
     case "phone_number":
       return { type: "PHONE_NUMBER", text, phone_number: phoneNumber };
     default:

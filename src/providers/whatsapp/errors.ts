@@ -52,6 +52,8 @@ const MEANINGS = meaningsOf([
   [132068, permanent(TEMPLATE_REJECTED, "WhatsApp has blocked the Flow of the template")],
   [132069, permanent(TEMPLATE_REJECTED, "WhatsApp has limited the Flow of the template for its low quality")],
 
+  [131051, permanent("content_not_supported", "WhatsApp does not send this kind of message to the recipient")],
+  [131052, permanent("media_refused_by_carrier", "WhatsApp could not read the file of the message")],
   [100, permanent("rejected_by_carrier", "WhatsApp found a fault in the request")],
   [131008, permanent("rejected_by_carrier", "WhatsApp misses a field in the request")],
   [131009, permanent("rejected_by_carrier", "WhatsApp found a value in the request that it does not take")],

@@ -2,21 +2,11 @@
  *  has many, of several kinds. Unreadable ones are counted and skipped: a refused request would be repeated with all its contents. */
 import { isUserId } from "../../model/phone-number.ts";
 import type { CarrierTemplateStatus, ReviewUpdate } from "../business-account.ts";
-import {
-  asList,
-  asObject,
-  isObject,
-  parseAddress,
-  parseIdentifier,
-  parseNumber,
-  parseText,
-  rawFields,
-  type JsonObject,
-} from "../carrier-fields.ts";
+import { asList, asObject, parseAddress, parseIdentifier, parseNumber, parseText, rawFields, type JsonObject } from "../carrier-fields.ts";
 import type { InboundMessage, Preference, Receipt, ReceiptStatus } from "../provider.ts";
 import { toReceiptError } from "./errors.ts";
 import { parseStatus } from "./template-list.ts";
-import { detailsOf } from "../carrier-fields.ts";
+import { messageDetails, messageText, parseContent } from "./inbound-content.ts";
 
 /** A status as WhatsApp wrote it. */
 export type StatusReport = { receipt: Receipt; raw: JsonObject };
@@ -118,17 +108,18 @@ function parsePreference(value: unknown, change: JsonObject): Preference | undef
   return from === "" || !isKnown ? undefined : { from, ...rest, to: ourNumber(change), isOptOut: fields["value"] === "stop" };
 }
 
-/** Types that no person wrote: a changed number, an opened chat. */
-const SYSTEM_TYPES: ReadonlySet<unknown> = new Set(["system", "request_welcome"]);
+/** An opened chat: the person has sent nothing. */
+const isEmptyChat = ({ type }: JsonObject): boolean => type === "request_welcome";
 
 function parseInbound(message: unknown, change: JsonObject): InboundMessage | undefined {
   const fields = asObject(message);
   const id = parseIdentifier(fields["id"]);
   const { from: number, from_user_id: userId } = fields;
   const writer = person([parseNumber(number), parseUserId(userId), parseUserId(number)], change, number);
-  if ((id === undefined && writer.from === "") || SYSTEM_TYPES.has(fields["type"])) return undefined;
+  if ((id === undefined && writer.from === "") || isEmptyChat(fields)) return undefined;
   const inReplyTo = fields["type"] === "reaction" ? asObject(fields["reaction"])["message_id"] : asObject(fields["context"])["id"];
   const writtenAtMs = parseTime(Number(fields["timestamp"]));
+  const content = parseContent(fields);
   return {
     providerMessageId: id ?? null,
     channel: "whatsapp",
@@ -138,6 +129,7 @@ function parseInbound(message: unknown, change: JsonObject): InboundMessage | un
     inReplyTo: parseIdentifier(inReplyTo) ?? null,
     ...(writtenAtMs === null ? {} : { writtenAtMs }),
     ...(typeof fields["group_id"] === "string" ? { isToGroup: true } : {}),
+    ...(content === undefined ? {} : { content }),
     ...messageDetails(fields),
   };
 }
@@ -163,25 +155,6 @@ const parseUserId = (value: unknown): string | undefined => (typeof value === "s
 function onlyContact(change: JsonObject): (string | undefined)[] {
   const [contact, ...others] = asList(change["contacts"]).map(asObject);
   return contact === undefined || others.length > 0 ? [] : [parseNumber(contact["wa_id"]), parseUserId(contact["user_id"])];
-}
-
-/** The text within the content of a message, by type. */
-const TEXT_FIELDS: Readonly<Record<string, (content: JsonObject) => unknown>> = {
-  text: ({ body }) => body,
-  button: ({ text }) => text,
-  interactive: (content) =>
-    asObject(content["button_reply"])["title"] ?? asObject(content["list_reply"])["title"] ?? asObject(content["nfm_reply"])["body"],
-  reaction: ({ emoji }) => emoji,
-  edit: ({ message }) => (isObject(message) ? messageText(message) : undefined),
-};
-
-/** The text of a message, or its type in brackets if it has no text, such as a picture. */
-function messageText(fields: JsonObject): string {
-  const { type } = fields;
-  const kind = typeof type === "string" && /^[a-z_]{1,30}$/.test(type) ? type : "unsupported";
-  const content = asObject(fields[kind]);
-  const textField = Object.hasOwn(TEXT_FIELDS, kind) ? TEXT_FIELDS[kind] : undefined;
-  return parseText(textField === undefined ? content["caption"] : textField(content)) ?? `[${kind}]`;
 }
 
 /** Undefined if the template cannot be identified. */
@@ -222,45 +195,4 @@ function explanation(change: JsonObject): string | undefined {
   ];
   const texts = all.filter((each) => each !== undefined);
   return texts.length === 0 ? undefined : texts.join(": ");
-}
-
-const media = ({ id, mime_type: mimeType, url, filename }: JsonObject): JsonObject => ({
-  media_id: id,
-  media_type: mimeType,
-  media_url: url,
-  filename,
-});
-
-const BY_TYPE: Readonly<Record<string, (content: JsonObject, message: JsonObject) => JsonObject>> = {
-  image: media,
-  video: media,
-  audio: media,
-  document: media,
-  sticker: media,
-  location: ({ latitude, longitude, name, address, url }) => ({ latitude, longitude, name, address, url }),
-  contacts: (_, message) => ({ contacts: asJson(message["contacts"]) }),
-  order: (content) => ({ order: asJson(content) }),
-  edit: ({ original_message_id: id, message }) => ({ ...messageDetails(asObject(message)).details, type: "edit", original_message_id: id }),
-  revoke: ({ original_message_id: id }) => ({ original_message_id: id }),
-  unsupported: ({ type: kind }, message) => {
-    const [error = {}] = asList(message["errors"]).map(asObject);
-    const { details } = asObject(error["error_data"]);
-    return { unsupported_type: kind, error_code: error["code"], error_title: error["title"], error_details: details };
-  },
-  button: ({ payload }) => ({ payload }),
-  interactive: (content) => {
-    const { name, response_json: answers } = asObject(content["nfm_reply"]);
-    const chosen = asObject(content["button_reply"] ?? content["list_reply"]);
-    return { payload: chosen["id"], flow: name, flow_response: typeof answers === "object" ? asJson(answers) : answers };
-  },
-};
-
-const asJson = (value: unknown): string | undefined => (value === undefined || value === null ? undefined : JSON.stringify(value));
-
-/** The contents besides the text, by their names, such as `media_id`. None for a text outside of a group and without an ad. */
-function messageDetails(message: JsonObject): { details?: Record<string, string> } {
-  const { type, group_id: groupId } = message;
-  const read = typeof type === "string" && Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
-  const details = read === undefined ? {} : { type, ...read(asObject(message[type as string]), message) };
-  return detailsOf({ ...details, referral: asJson(message["referral"]), group_id: groupId });
 }

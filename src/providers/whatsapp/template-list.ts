@@ -82,12 +82,16 @@ const parseShort = (value: unknown): string | undefined => {
   return text !== undefined && text.length <= MAX_TEXT_CHARS ? text : undefined;
 };
 
+const HEADER_FILES: Readonly<Record<string, ReviewableContent["headerMedia"]>> = { IMAGE: "image", VIDEO: "video", DOCUMENT: "document" };
+
 function regularContent({ header, body, footer, buttons }: Components, category: TemplateCategory): ReviewableContent | undefined {
   const bodyText = parseShort(body?.["text"]);
   const headerText = parseShort(header?.["text"]);
   const footerText = parseShort(footer?.["text"]);
   const parsedButtons = buttons && parseButtons(asList(buttons["buttons"]).map(asObject));
-  if (bodyText === undefined || (header !== undefined && (header["format"] !== "TEXT" || headerText === undefined))) return undefined;
+  const headerMedia = HEADER_FILES[String(header?.["format"])];
+  const isKnownHeader = header === undefined || headerMedia !== undefined || (header["format"] === "TEXT" && headerText !== undefined);
+  if (bodyText === undefined || !isKnownHeader) return undefined;
   if ((footer !== undefined && footerText === undefined) || (buttons !== undefined && parsedButtons === undefined)) return undefined;
   // The Cloud API counts variables from one in each component. Our count starts in the header and continues in the body.
   const shift = headerText !== undefined && isNumbered(variablesIn(headerText)) ? variablesIn(headerText).length : 0;
@@ -96,6 +100,7 @@ function regularContent({ header, body, footer, buttons }: Components, category:
     category,
     body: renameVariables(bodyText, shifted),
     header: headerText ?? null,
+    ...(headerMedia === undefined ? {} : { headerMedia }),
     footer: footerText ?? null,
     buttons: parsedButtons ?? null,
     examples: {

@@ -2,13 +2,16 @@
 import { assert } from "../../lib/assert.ts";
 import { targetBelow } from "../../outbound/http-client.ts";
 import { failed, isResponseWith, succeeded, testCall, unexpected } from "../connection-test.ts";
-import { HttpLink, type HttpLinkSettings } from "../http-link.ts";
+import { HttpLink, type HttpLinkSettings, type ResponseOutcome } from "../http-link.ts";
 import type { Provider, Outgoing, OutgoingTemplate, Variable } from "../provider.ts";
 import { interpretResponse, TEMPLATE_REJECTED } from "./errors.ts";
 import { accountName, openBusinessAccount } from "./business-account.ts";
+import { openFile } from "./open-file.ts";
 import { handleRequest } from "./webhook.ts";
 import { digitsOf, isUserId } from "../../model/phone-number.ts";
 import { languageCode } from "./components.ts";
+import { contentMembers, templateParts } from "./content.ts";
+import { Uploads } from "./upload.ts";
 
 export type WhatsAppSettings = HttpLinkSettings & {
   baseUrl: string;
@@ -45,6 +48,7 @@ export const whatsapp: Provider<WhatsAppSettings> = {
   // The rate belongs to the number, so all nodes share it.
   isExclusive: true,
   handleRequest: (settings, request, host, links = () => []) => handleRequest(settings, request, { host, links }),
+  openFile,
   requestMethods: ["GET", "POST"],
   maxRequestBytes: MAX_REQUEST_BYTES,
   businessAccountName: ({ baseUrl, wabaId, owner }) => (wabaId === null ? undefined : accountName({ baseUrl, owner }, wabaId)),
@@ -69,6 +73,12 @@ export const whatsapp: Provider<WhatsAppSettings> = {
     assert(/^\d+$/.test(phoneNumberId), "a phone number id has digits only");
     const { origin, path } = targetBelow(settings.baseUrl, `/${version}/${phoneNumberId}/messages`);
     const headers = { authorization: `Bearer ${accessToken}`, "content-type": "application/json" };
+    const media = targetBelow(settings.baseUrl, `/${version}/${phoneNumberId}/media`);
+    const uploads = new Uploads(
+      { ...media, accessToken },
+      { gate: settings.gate, ...(settings.ca === undefined ? {} : { ca: settings.ca }) },
+      () => host.now(),
+    );
     return new HttpLink(
       {
         name: "whatsapp",
@@ -77,6 +87,8 @@ export const whatsapp: Provider<WhatsAppSettings> = {
         settings,
         toRequest: (message) => ({ origin, path, method: "POST", headers, body: requestBody(message) }),
         sizeOf: () => 1,
+        prepare: async (message, signal) => prepare(message, uploads, signal),
+        stop: () => uploads.close(),
         interpret: (response, message) => {
           const outcome = interpretResponse(response, message);
           if (outcome.kind === "refused" && outcome.code === TEMPLATE_REJECTED) host.templatesChanged();
@@ -88,24 +100,48 @@ export const whatsapp: Provider<WhatsAppSettings> = {
   },
 };
 
-/** The body of a request: free text, or a template, whose variables WhatsApp fills in. */
+/** Uploads the file of a message. A message that reacts to another one needs the id of that one. */
+async function prepare(message: Outgoing, uploads: Uploads, signal: AbortSignal): Promise<Outgoing | ResponseOutcome> {
+  const { media, content, quotes } = message;
+  if (content?.type === "reaction" && quotes === undefined) return NOTHING_TO_REACT_TO;
+  if (media === undefined) return message;
+  const uploaded = await uploads.idOf(media, signal);
+  return typeof uploaded === "string" ? { ...message, carrierFile: uploaded } : uploaded;
+}
+
+const NOTHING_TO_REACT_TO: ResponseOutcome = {
+  kind: "refused",
+  code: "reply_target_missing",
+  message: "The message to react to is no longer known",
+  providerCode: null,
+  isPermanent: true,
+};
+
+/** The body of a request: a text, a content, or a template, whose variables WhatsApp fills in. */
 function requestBody(message: Outgoing): string {
-  const { id, recipient, body, template } = message;
+  const { id, recipient, content = null, quotes } = message;
   return JSON.stringify({
     messaging_product: "whatsapp",
     recipient_type: "individual",
     // WhatsApp has a field of its own for user ids.
     ...(isUserId(recipient) ? { recipient } : { to: digitsOf(recipient) }),
-    ...(template === null
-      ? { type: "text", text: { body: body.toWellFormed(), preview_url: false } }
-      : { type: "template", template: toTemplate(template) }),
+    ...(quotes === undefined || content?.type === "reaction" ? {} : { context: { message_id: quotes } }),
+    ...bodyMembers(message),
     // WhatsApp returns it in statuses: a message whose response was lost can be matched only by it.
     biz_opaque_callback_data: id,
   });
 }
 
-function toTemplate(template: OutgoingTemplate): object {
-  const components = toComponents(template);
+function bodyMembers(message: Outgoing): object {
+  const { body, template, content = null } = message;
+  if (template !== null)
+    return { type: "template", template: toTemplate(template, content?.type === "template" ? templateParts(content, message) : []) };
+  if (content !== null && content.type !== "template") return contentMembers(content, message);
+  return { type: "text", text: { body: body.toWellFormed(), preview_url: false } };
+}
+
+function toTemplate(template: OutgoingTemplate, further: readonly object[]): object {
+  const components = [...toComponents(template), ...further];
   return {
     name: template.name,
     language: { code: languageCode(template.language) },

@@ -1,5 +1,5 @@
 /** A fake of Meta's Cloud API: accepts messages, sends signed webhooks, and behaves for each recipient as the test sets. */
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { RECIPIENTS, REPLYING_RECIPIENT } from "../recipient.ts";
 import { graphError, GraphTemplates, WABA_ID, type GraphTemplate } from "./graph-templates.ts";
 import { HttpCarrierServer, respond, type CarrierBehavior, type Seen } from "./http-carrier.ts";
@@ -50,8 +50,23 @@ export const templateCall = (template: GraphTemplate, event: string, fields: obj
     { id: template.waba, time },
   );
 
+/** A file that a person sent. `behavior`: the reaction to a request of its bytes, in place of the bytes. */
+type GraphFile = { bytes: Buffer; mimeType: string; behavior?: CarrierBehavior };
+
 /** WhatsApp reads `recipient` only without a `to`. */
 type Sent = { to?: string; recipient?: string; biz_opaque_callback_data: string };
+
+export type Uploaded = { type: string; fileName: string; bytes: Buffer };
+
+async function readUpload({ bytes, headers }: Seen): Promise<Uploaded> {
+  const type = headers["content-type"] ?? "";
+  const form = await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
+  const file = form.get("file");
+  const kind = form.get("type");
+  if (form.get("messaging_product") !== "whatsapp" || !(file instanceof File) || typeof kind !== "string")
+    throw new Error("an upload has the product and a file");
+  return { type: kind, fileName: file.name, bytes: Buffer.from(await file.arrayBuffer()) };
+}
 
 let ids = 0;
 
@@ -59,6 +74,12 @@ export class FakeGraph extends HttpCarrierServer {
   /** The URL for webhooks; no webhooks are sent while it is null. */
   webhookUrl: string | null = null;
   readonly templates = new GraphTemplates();
+  /** Replaces the normal response to an upload. */
+  uploadBehavior: CarrierBehavior | undefined;
+  /** The files of people by their ids. There is an id for each file that is not expired. */
+  readonly files = new Map<string, GraphFile>();
+  /** The origin of the URLs of files, if it is another. */
+  filesOrigin: string | null = null;
 
   constructor() {
     super();
@@ -83,9 +104,14 @@ export class FakeGraph extends HttpCarrierServer {
     this.#call(graphCall(value), afterMs);
   }
 
+  /** The files that were uploaded. */
+  get uploads(): Promise<Uploaded[]> {
+    return Promise.all(this.seen.filter(({ path }) => path.endsWith("/media")).map(readUpload));
+  }
+
   /** The requests about templates. */
   templateCalls(method?: string): Seen[] {
-    return this.seen.filter((seen) => !seen.path.endsWith("/messages") && (method === undefined || seen.method === method));
+    return this.seen.filter((seen) => !/\/(messages|media)$/.test(seen.path) && (method === undefined || seen.method === method));
   }
 
   #call(body: string, afterMs = 0): void {
@@ -99,6 +125,9 @@ export class FakeGraph extends HttpCarrierServer {
     if (authorization !== `Bearer ${GRAPH_SECRETS.accessToken}`) return graphError(190, 401);
     if (seen.method === "GET" && /^\/v[\d.]+\/\d+\?fields=display_phone_number$/.test(seen.path))
       return respond({ id: "1001", display_phone_number: "+1 415 555 0100" });
+    if (seen.path.endsWith("/media")) return this.uploadBehavior ?? respond({ id: String((ids += 1) + 1_000_000) });
+    const aboutFile = this.#answerAboutFile(seen);
+    if (aboutFile !== undefined) return aboutFile;
     const aboutTemplates = this.templates.answer(seen);
     if (aboutTemplates !== undefined) return aboutTemplates;
     const { to: number, recipient: userId = "", biz_opaque_callback_data: reference } = JSON.parse(seen.body) as Sent;
@@ -116,6 +145,28 @@ export class FakeGraph extends HttpCarrierServer {
       contacts: [{ input: to, ...(number === undefined ? { user_id: to } : { wa_id: to }) }],
       messages: [{ id, message_status: "accepted" }],
     });
+  }
+
+  /** Returns the URL of a file, or the file. */
+  #answerAboutFile({ method, path }: Seen): CarrierBehavior | undefined {
+    const [, id, mid] = /^\/v[\d.]+\/(\d+)$|^\/whatsapp_business\/attachments\/\?mid=(\d+)$/.exec(path) ?? [];
+    const name = id ?? mid;
+    if (method !== "GET" || name === undefined) return undefined;
+    const file = this.files.get(name);
+    if (file === undefined) return graphError(100, 400, { error_subcode: 33, type: "GraphMethodException" });
+    const { bytes, mimeType, behavior } = file;
+    if (mid !== undefined)
+      return (
+        behavior ?? {
+          kind: "responds",
+          status: 200,
+          body: bytes,
+          headers: { "content-type": mimeType, "content-length": String(bytes.length) },
+        }
+      );
+    const url = `${this.filesOrigin ?? this.url}/whatsapp_business/attachments/?mid=${name}`;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return respond({ messaging_product: "whatsapp", url, mime_type: mimeType, sha256, file_size: String(bytes.length), id: name });
   }
 
   #notifyOutcome(id: string, recipient: string, to: string, reference: string): void {

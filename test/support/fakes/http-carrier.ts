@@ -6,17 +6,17 @@ import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CarrierResponse, CarrierRequest, Connection } from "../../../src/providers/provider.ts";
 
-export type Seen = { method: string; path: string; headers: Record<string, string>; body: string; atMs: number };
+export type Seen = { method: string; path: string; headers: Record<string, string>; body: string; bytes: Buffer; atMs: number };
 
 /** The reaction of the carrier to a request. */
 export type CarrierBehavior =
-  | { kind: "responds"; status: number; body: string; headers?: Record<string, string>; afterMs?: number }
+  | { kind: "responds"; status: number; body: string | Buffer; headers?: Record<string, string>; afterMs?: number }
   /** Reads the request, and sends no response. */
   | { kind: "is silent" }
   /** Reads the request, and closes the connection. */
   | { kind: "disconnects" }
   /** Closes the connection before the end of the response. */
-  | { kind: "truncates"; status: number; body: string }
+  | { kind: "truncates"; status: number; body: string | Buffer }
   /** Sends bytes that are not HTTP. */
   | { kind: "sends garbage" };
 
@@ -126,7 +126,8 @@ export class HttpCarrierServer {
     const chunks: Buffer[] = [];
     request.on("error", () => undefined);
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const seen = { method, path, headers: plainHeaders(request), body: Buffer.concat(chunks).toString(), atMs: performance.now() };
+    const bytes = Buffer.concat(chunks);
+    const seen = { method, path, headers: plainHeaders(request), body: bytes.toString(), bytes, atMs: performance.now() };
     this.seen.push(seen);
     await this.#perform(this.behaviorFor(seen), response);
   }

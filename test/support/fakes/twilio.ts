@@ -20,6 +20,9 @@ let sids = 0;
 const newSid = (): string => `SM${String((sids += 1)).padStart(32, "0")}`;
 
 export class FakeTwilio extends HttpCarrierServer {
+  /** The reactions to requests of files by their paths. */
+  readonly files = new Map<string, CarrierBehavior>();
+
   constructor() {
     super();
     this.behaviors.set(RECIPIENTS.refused, twilioError(21211));
@@ -44,6 +47,8 @@ export class FakeTwilio extends HttpCarrierServer {
     const isKnown = seen.headers["authorization"] === `Basic ${btoa(`${accountSid}:${authToken}`)}`;
     if (isKnown && seen.method === "GET" && seen.path === `/2010-04-01/Accounts/${accountSid}.json`)
       return respond({ sid: accountSid, status: "active" });
+    const file = isKnown && seen.method === "GET" ? this.files.get(seen.path) : undefined;
+    if (file !== undefined) return file;
     if (!isKnown || seen.path !== `/2010-04-01/Accounts/${accountSid}/Messages.json`) return twilioError(20003, 401);
     const form = new URLSearchParams(seen.body);
     const to = form.get("To") ?? "";
