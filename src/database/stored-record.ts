@@ -30,7 +30,8 @@ const columnsOf = (relation: string): string => `
          ${relation}.channel, ${relation}.recipient, ${relation}.body, ${relation}.content, ${relation}.template,
          ${relation}.segments_count, ${relation}.segments_encoding, ${relation}.segments_characters,
          ${relation}.priority, ${relation}.client_reference, ${relation}.metadata, ${relation}.send_at,
-         ${relation}.expires_at, ${relation}.fallback_of, ${relation}.in_reply_to, ${relation}.batch_id, ${relation}.source, ${relation}.trace`;
+         ${relation}.expires_at, ${relation}.fallback_of, ${relation}.in_reply_to, ${relation}.batch_id, ${relation}.source,
+         ${relation}.trace`;
 
 /** The columns of a `RecordRow`, from the relation `e` of events and the join below. */
 export const RECORD_COLUMNS = `e.type, e.sequence, e.record, e.message_id,${columnsOf("fixed")}`;

@@ -1,7 +1,7 @@
 /** Adds to a message on its way to a carrier what its content names: the file, and the message that it quotes or reacts to. */
 import type { Database } from "../database/database.ts";
 import type { MediaLibrary } from "../media/library.ts";
-import { findMessage } from "../messages/queries.ts";
+import { quotedCarrierId } from "../messages/find-content.ts";
 import type { Message } from "../messages/message.ts";
 import { mediaOf, type SentContent, type StructuredContent } from "../model/content.ts";
 import { decodeId } from "../model/id.ts";
@@ -24,11 +24,5 @@ export async function withContent(
   const file = id && (await media.outgoing(message, id));
   if (reference !== undefined && file === undefined) return undefined;
   const named = reference === undefined || file === undefined ? undefined : { ...file, fileName: reference.file_name ?? file.fileName };
-  return { ...outgoing, content, media: named, quotes: await quotedId(db, message) };
-}
-
-/** The carrier id of the message that a message quotes, reacts to, or replies to automatically. */
-async function quotedId(db: Database, { accountId, environment, inReplyTo }: Message): Promise<string | undefined> {
-  if (inReplyTo === null) return undefined;
-  return (await findMessage(db, accountId, environment, inReplyTo))?.provider?.messageId ?? undefined;
+  return { ...outgoing, content, media: named, quotes: await quotedCarrierId(db, message) };
 }

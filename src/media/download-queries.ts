@@ -102,7 +102,7 @@ export type ClaimedRange = {
 };
 
 /** Claims files that are due, one of each account before the second of any. */
-export const claimDue = (db: Queryable, { nowMs, leasedUntilMs, busyAccounts, busyLinks, most }: ClaimedRange): Promise<DueFile[]> =>
+export const claimDownloads = (db: Queryable, { nowMs, leasedUntilMs, busyAccounts, busyLinks, most }: ClaimedRange): Promise<DueFile[]> =>
   db.rows<DueFile>({ ...claim, values: [new Date(nowMs), new Date(leasedUntilMs), busyAccounts, busyLinks, most] });
 
 type OwnedFile = Owner & { id: MediaId };

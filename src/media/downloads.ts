@@ -19,7 +19,15 @@ import type { Provider } from "../providers/provider.ts";
 import type { Announcer } from "../queue/announcer.ts";
 import { ClaimLoop } from "../queue/claim-loop.ts";
 import { typeAs } from "./content-type.ts";
-import { claimDue, storeDue, storeFailed, storeReady, type DownloadedFile, type DueFile, type SettledRow } from "./download-queries.ts";
+import {
+  claimDownloads,
+  storeDue,
+  storeFailed,
+  storeReady,
+  type DownloadedFile,
+  type DueFile,
+  type SettledRow,
+} from "./download-queries.ts";
 import { MEDIA_LANE } from "./inbound-media.ts";
 import { mediaRecord, type Media } from "./media.ts";
 
@@ -120,7 +128,7 @@ export class Downloads {
     const most = MAX_RUNNING - this.#running.size;
     const nowMs = clock.now();
     const busy = { busyAccounts: this.#busyAccounts(), busyLinks: this.#busyLinks() };
-    const claimed = await claimDue(db, { nowMs, leasedUntilMs: nowMs + leaseMs, ...busy, most });
+    const claimed = await claimDownloads(db, { nowMs, leasedUntilMs: nowMs + leaseMs, ...busy, most });
     // There may be more than those that had room.
     if (claimed.length > 0) this.#mayBeDue = true;
     for (const file of claimed) this.#begin(file);

@@ -111,7 +111,8 @@ export const mediaRoutes = ({ db, store, files }: MediaRouteParts): Route[] => [
     operationId: "listMedia",
     weight: "heavy",
     summary: "List media",
-    description: "Returns the files of the environment, uploaded, fetched and received, newest first. Filters can be combined.",
+    description:
+      "Returns the files of the environment, uploaded, fetched and received, newest first. Filters can be combined. See [Media](/docs/media).",
     query: ListQuery,
     reply: { status: 200, description: "A page of media.", schema: pageOf("MediaPage", MediaRecord) },
     problems: [],

@@ -21,14 +21,22 @@ import type { Templates } from "../templates/find-template.ts";
 import type { FallbackStep } from "./fallbacks.ts";
 import { findFiles, findQuoted, hasUnfetched, NO_FILES } from "./find-content.ts";
 import type { LastSenders } from "./last-senders.ts";
-import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Content, type Message, type Source } from "./message.ts";
+import {
+  DEFAULT_TTL_SECONDS,
+  MAX_RECORD_BYTES,
+  messageRecord,
+  newMessage,
+  type Content,
+  type Message,
+  type MessageSource,
+} from "./message.ts";
 import {
   fileFaults,
   hasContent,
   makeContent,
   needOfRequest,
   notCarried,
-  templateNames,
+  namedTemplates,
   type Found,
   type TemplatesByName,
 } from "./make-content.ts";
@@ -51,7 +59,7 @@ export type Origin = {
   requestId?: RequestId | undefined;
   batchId?: BatchId;
   /** The API of another product that the request came through. */
-  source?: Source | null;
+  source?: MessageSource | null;
   conceal?: (content: Content) => Content;
   trace?: Trace | undefined;
   isTrial?: true;
@@ -169,49 +177,21 @@ export class Composer {
   }
 
   async #findTemplates(request: NewMessage, owner: Owner): Promise<TemplatesByName> {
-    const names = templateNames(request);
+    const names = namedTemplates(request);
     if (names.length === 0) return new Map();
     const { templates } = this.#parts;
     const find = async (name: string) => (await templates.find(owner, name)) ?? templates.explainUnknown(owner, name);
     return new Map(await Promise.all(names.map(async (name) => [name, await find(name)] as const)));
   }
 
-  #composeFrom({
-    request,
-    owner,
-    origin,
-    content,
-    steps,
-    quoted,
-    link,
-    linkReason,
-    weights,
-    sender,
-    senderReason,
-  }: ComposeParts): Composed {
+  #composeFrom(parts: ComposeParts): Composed {
+    const { origin, content, steps, quoted, link, weights } = parts;
     const { requestId, conceal, source = null, batchId = null, trace = null } = origin;
     const shown = conceal?.(content) ?? null;
     const nowMs = this.#parts.clock.now();
     const id = newId("msg", nowMs, requestId);
-    const hasFallback = steps.length > 0;
-    const chosen = { link, linkReason, sender, senderReason };
-    const dueMs = this.#parts.clock.dueNow();
-    const inReplyTo = quoted?.id ?? null;
-    const message = fromRequest({
-      request,
-      owner,
-      id,
-      nowMs,
-      dueMs,
-      content,
-      shown,
-      ...chosen,
-      inReplyTo,
-      source,
-      batchId,
-      hasFallback,
-      trace,
-    });
+    const kinship = { inReplyTo: quoted?.id ?? null, hasFallback: steps.length > 0, source, batchId, trace };
+    const message = fromRequest({ ...parts, id, nowMs, dueMs: this.#parts.clock.dueNow(), shown, ...kinship });
     const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
     assertStepsFit(message, kept);
     if (origin.isTrial !== true) this.#note(message, link);

@@ -23,8 +23,8 @@ const referenceOrNull = (description: string) => nullable(Type.Object({ type: Ty
 const headerOrNull = Type.Unsafe<unknown>({
   description: "A text or a file above the text.",
   anyOf: [
-    Type.Object({ type: Type.Literal("text"), text: text("The text.") }, { title: "TextHeader" }),
-    Type.Object({ type: Type.Literal("media"), ...reference }, { title: "MediaHeader" }),
+    Type.Object({ type: Type.Literal("text"), text: text("The text.") }, { title: "TextHeader", description: "A text above the text." }),
+    Type.Object({ type: Type.Literal("media"), ...reference }, { title: "MediaHeader", description: "A file above the text." }),
     Type.Null(),
   ],
 });
@@ -42,27 +42,33 @@ const button = Type.Object(
 
 const listSection = Type.Object({
   title: textOrNull("The title of the section."),
-  rows: Type.Array(Type.Object({ id: text("The id."), title: text("The title."), description: textOrNull("The second line.") })),
+  rows: Type.Array(Type.Object({ id: text("The id."), title: text("The title."), description: textOrNull("The second line.") }), {
+    description: "The rows.",
+  }),
 });
 
-const typed = (member: string, what: string) => Type.Array(Type.Object({ [member]: text(what), type: textOrNull("Such as `WORK`.") }));
+const typed = (member: string, what: string, description: string) =>
+  Type.Array(Type.Object({ [member]: text(what), type: textOrNull("Such as `WORK`.") }), { description });
 
-/** A person as an address book has them. */
 const contactRecord = Type.Object(
   {
-    name: Type.Object({
-      formatted_name: text("The whole name."),
-      first_name: textOrNull("The first name."),
-      last_name: textOrNull("The last name."),
-      middle_name: textOrNull("The middle name."),
-      prefix: textOrNull("The title before the name."),
-      suffix: textOrNull("The part after the name."),
-    }),
+    name: Type.Object(
+      {
+        formatted_name: text("The whole name."),
+        first_name: textOrNull("The first name."),
+        last_name: textOrNull("The last name."),
+        middle_name: textOrNull("The middle name."),
+        prefix: textOrNull("The title before the name."),
+        suffix: textOrNull("The part after the name."),
+      },
+      { description: "The name." },
+    ),
     phones: Type.Array(
       Type.Object({ phone: text("The number."), type: textOrNull("Such as `WORK`."), wa_id: textOrNull("The WhatsApp id of the number.") }),
+      { description: "The phone numbers." },
     ),
-    emails: typed("email", "The address."),
-    urls: typed("url", "The address of the page."),
+    emails: typed("email", "The address.", "The email addresses."),
+    urls: typed("url", "The address of the page.", "The pages on the web."),
     addresses: Type.Array(
       Type.Object({
         street: textOrNull("The street."),
@@ -73,13 +79,17 @@ const contactRecord = Type.Object(
         country_code: textOrNull("The country as two letters."),
         type: textOrNull("Such as `WORK`."),
       }),
+      { description: "The postal addresses." },
     ),
     org: nullable(
-      Type.Object({ company: textOrNull("The company."), department: textOrNull("The department."), title: textOrNull("The position.") }),
+      Type.Object(
+        { company: textOrNull("The company."), department: textOrNull("The department."), title: textOrNull("The position.") },
+        { description: "The organization." },
+      ),
     ),
     birthday: textOrNull("The day of birth, as YYYY-MM-DD."),
   },
-  { title: "Contact" },
+  { title: "Contact", description: "A person as an address book has them." },
 );
 
 const FORMS: readonly Form[] = [
@@ -98,7 +108,12 @@ const FORMS: readonly Form[] = [
     "buttons",
     "ButtonsContent",
     "A text with buttons.",
-    { text: text("The text."), header: headerOrNull, footer: textOrNull("The small text below."), buttons: Type.Array(button) },
+    {
+      text: text("The text."),
+      header: headerOrNull,
+      footer: textOrNull("The small text below."),
+      buttons: Type.Array(button, { description: "The buttons." }),
+    },
   ],
   [
     "list",
@@ -109,7 +124,7 @@ const FORMS: readonly Form[] = [
       header: textOrNull("The text above."),
       footer: textOrNull("The small text below."),
       button: text("The label of the button that opens the list."),
-      sections: Type.Array(listSection),
+      sections: Type.Array(listSection, { description: "The sections of the list." }),
     },
   ],
   [
@@ -123,7 +138,12 @@ const FORMS: readonly Form[] = [
       address: textOrNull("The address of the place."),
     },
   ],
-  ["contacts", "ContactsContent", "People as an address book has them.", { contacts: Type.Array(contactRecord) }],
+  [
+    "contacts",
+    "ContactsContent",
+    "People as an address book has them.",
+    { contacts: Type.Array(contactRecord, { description: "The people." }) },
+  ],
   [
     "reaction",
     "ReactionContent",
@@ -142,6 +162,7 @@ const FORMS: readonly Form[] = [
           url_suffix: Type.Optional(text("The end of the URL of a `url` button.")),
           payload: Type.Optional(text("What the reply to a `quick_reply` button returns.")),
         }),
+        { description: "The buttons to which the message gives something." },
       ),
     },
   ],
@@ -176,6 +197,7 @@ const FORMS: readonly Form[] = [
           price: textOrNull("The price of one."),
           currency: textOrNull("The currency."),
         }),
+        { description: "The products." },
       ),
     },
   ],

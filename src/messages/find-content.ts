@@ -84,6 +84,12 @@ const quotedId = ({ reply_to: replyTo, content }: Quoting): { text: string; poin
   return typeof replyTo === "string" ? { text: replyTo, pointer: "/reply_to" } : undefined;
 };
 
+/** The carrier's id of the message that a message quotes, reacts to, or replies to automatically. */
+export async function quotedCarrierId(db: Database, { accountId, environment, inReplyTo }: Message): Promise<string | undefined> {
+  if (inReplyTo === null) return undefined;
+  return (await findMessage(db, accountId, environment, inReplyTo))?.provider?.messageId ?? undefined;
+}
+
 /** The message that a request quotes or reacts to; a fault if that is not possible. */
 export async function findQuoted(db: Database, { accountId, environment }: Owner, request: Quoting): Promise<Quoted | Fault | undefined> {
   const quoting = quotedId(request);

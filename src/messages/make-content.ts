@@ -45,7 +45,7 @@ export function fileFaults({ channel, content }: NewMessage, { provider }: Link,
 const templateName = ({ template_id: name, content }: ContentFields): string | null =>
   (content?.type === "template" ? content.template_id : name) ?? null;
 
-export function templateNames(request: NewMessage): string[] {
+export function namedTemplates(request: NewMessage): string[] {
   const own = templateName(request);
   const names = request.fallback ? [own, ...request.fallback.map(templateName)] : [own];
   return names.filter((name) => name !== null);

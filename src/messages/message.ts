@@ -24,7 +24,7 @@ type Direction = (typeof DIRECTIONS)[number];
 
 /** The APIs of other products that a message can come through. */
 const SOURCES = ["twilio", "kannel"] as const;
-export type Source = (typeof SOURCES)[number];
+export type MessageSource = (typeof SOURCES)[number];
 
 export const DEFAULT_TTL_SECONDS = 172_800;
 
@@ -179,7 +179,7 @@ export type Message = OwnedMessage & {
    *  the record. */
   isOptOutReply: boolean | null;
   batchId: BatchId | null;
-  source: Source | null;
+  source: MessageSource | null;
   updatedAtMs: number;
   sentAtMs: number | null;
   deliveredAtMs: number | null;

@@ -38,10 +38,11 @@ const media = {
 };
 
 const contactText = (description: string) => optional(text(255, description));
-const typed = (member: string, description: string) =>
+const typed = (member: string, what: string, description: string) =>
   optional(
-    Type.Array(Type.Object({ [member]: text(255, description), type: contactText("Such as `WORK`.") }, STRICT), {
+    Type.Array(Type.Object({ [member]: text(255, what), type: contactText("Such as `WORK`.") }, STRICT), {
       maxItems: 10,
+      description,
     }),
   );
 
@@ -56,7 +57,7 @@ const contact = Type.Object(
         prefix: contactText("The title before the name."),
         suffix: contactText("The part after the name."),
       },
-      STRICT,
+      { ...STRICT, description: "The name." },
     ),
     phones: optional(
       Type.Array(
@@ -64,11 +65,11 @@ const contact = Type.Object(
           { phone: text(64, "The number."), type: contactText("Such as `WORK`."), wa_id: contactText("The WhatsApp id of the number.") },
           STRICT,
         ),
-        { maxItems: 10 },
+        { maxItems: 10, description: "The phone numbers." },
       ),
     ),
-    emails: typed("email", "The address."),
-    urls: typed("url", "The address of the page."),
+    emails: typed("email", "The address.", "The email addresses."),
+    urls: typed("url", "The address of the page.", "The pages on the web."),
     addresses: optional(
       Type.Array(
         Type.Object(
@@ -83,20 +84,20 @@ const contact = Type.Object(
           },
           STRICT,
         ),
-        { maxItems: 10 },
+        { maxItems: 10, description: "The postal addresses." },
       ),
     ),
     org: optional(
       Type.Object(
         { company: contactText("The company."), department: contactText("The department."), title: contactText("The position.") },
-        STRICT,
+        { ...STRICT, description: "The organization." },
       ),
     ),
     birthday: optional(
       Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", [HINT]: "must be a day such as 1990-01-31", description: "The day of birth." }),
     ),
   },
-  { title: "NewContact", ...STRICT },
+  { title: "NewContact", ...STRICT, description: "A person as an address book has them." },
 );
 
 /** A schema of several forms, which a member distinguishes. */

@@ -1,6 +1,6 @@
 /** The content of a request in the form in which it is stored, and its text and files. */
 import { unreachable } from "../lib/assert.ts";
-import type { Contact, ContentHeader, MediaReference, SentContent, TemplateContent } from "../model/content.ts";
+import type { Contact, ContentHeader, MediaReference, SentContent, TemplateParts } from "../model/content.ts";
 import type { NewContact, NewContent, NewFile, NewHeader } from "./new-content.ts";
 
 /** The files of a content in a request, each with its position. */
@@ -80,7 +80,7 @@ const toSection = ({ title = null, rows }: Section) => ({
   rows: rows.map(({ id, title: label, description = null }) => ({ id, title: label, description })),
 });
 
-function toTemplate({ header, buttons }: Extract<NewContent, { type: "template" }>, references: References): TemplateContent | null {
+function toTemplate({ header, buttons }: Extract<NewContent, { type: "template" }>, references: References): TemplateParts | null {
   const set = (buttons ?? []).map(({ index, url_suffix: suffix, payload }) =>
     typeof suffix === "string" ? { index, url_suffix: suffix } : { index, payload: payload ?? "" },
   );

@@ -75,7 +75,7 @@ type ContactsContent = { type: "contacts"; contacts: readonly Contact[] };
 type ReactionContent = { type: "reaction"; message_id: string | null; emoji: string | null };
 
 /** The parts of a template besides its variables. The template and its variables are members of the message itself. */
-export type TemplateContent = {
+export type TemplateParts = {
   type: "template";
   header: ({ type: "media" } & MediaReference) | null;
   /** The parts of buttons that this message sets, by the position of the button from zero. */
@@ -108,14 +108,7 @@ type SystemContent = { type: "system"; text: string | null };
 type UnsupportedContent = { type: "unsupported"; kind: string; original: string | null };
 
 /** The contents that a request can send, besides a text. */
-export type SentContent =
-  | MediaContent
-  | ButtonsContent
-  | ListContent
-  | LocationContent
-  | ContactsContent
-  | ReactionContent
-  | TemplateContent;
+export type SentContent = MediaContent | ButtonsContent | ListContent | LocationContent | ContactsContent | ReactionContent | TemplateParts;
 
 /** The contents that a person can send, besides a text. */
 export type InboundContent =

@@ -1,4 +1,4 @@
-/** Downloads of files over HTTP. As with calls, only allowed addresses are connected to, no redirect is followed, and every wait has a limit. The bytes
+/** Requests of files over HTTP. As with calls, only allowed addresses are connected to, no redirect is followed, and every wait has a limit. The bytes
  *  are read as fast as they are stored, never all at once. */
 import { parseBoundedUrl } from "../lib/urls.ts";
 import { Client, type Dispatcher } from "undici";
@@ -6,7 +6,7 @@ import { HttpConnections } from "./http-connections.ts";
 import { connectionOptions, CONNECT_MS, parseRetryAfter, type HttpClientOptions } from "./http-client.ts";
 import { failureOf, type Failure } from "./failure.ts";
 
-export type DownloadOptions = Pick<HttpClientOptions, "gate" | "ca"> & {
+export type FileRequestOptions = Pick<HttpClientOptions, "gate" | "ca"> & {
   /** The longest wait for the head of the response, and for further bytes. */
   stallMs?: number;
 };
@@ -18,6 +18,8 @@ export type Download = {
   /** The target of a redirect. */
   location: URL | null;
   contentLength: number | null;
+  contentType: string;
+  contentEncoding: string;
   retryAfterMs: number | null;
   /** Throws if the connection breaks before the end, or if it is silent for too long. */
   body: AsyncIterable<Buffer>;
@@ -31,7 +33,7 @@ const STALL_MS = 20_000;
 
 /** Requests a file. Rejects never; `signal` also ends the reading of the body. */
 export async function openDownload(
-  { gate, ca, stallMs = STALL_MS }: DownloadOptions,
+  { gate, ca, stallMs = STALL_MS }: FileRequestOptions,
   { url, headers }: { url: URL; headers: Readonly<Record<string, string>> },
   signal: AbortSignal,
 ): Promise<Download | DownloadFailure> {
@@ -50,7 +52,7 @@ export async function openDownload(
     const response = await client.request({
       path: url.pathname + url.search,
       method: "GET",
-      // The bytes are stored as they are.
+      // The bytes are stored as they are, and a packed response could become any number of them.
       headers: { ...headers, "accept-encoding": "identity" },
       signal,
     });
@@ -67,10 +69,18 @@ function headOf({ statusCode: status, headers }: Dispatcher.ResponseData, base: 
   const location = headerOf(headers["location"]);
   return {
     status,
-    location: location === undefined ? null : parseBoundedUrl(location.startsWith("/") ? base.origin + location : location),
+    location: location === undefined ? null : parseBoundedUrl(wholeUrl(location, base)),
+    contentType: headerOf(headers["content-type"]) ?? "",
+    contentEncoding: headerOf(headers["content-encoding"]) ?? "identity",
     contentLength: length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : null,
     retryAfterMs: parseRetryAfter(headerOf(headers["retry-after"])),
   };
 }
 
 const headerOf = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
+
+/** A relative address in the form of a whole URL. */
+function wholeUrl(location: string, { protocol, origin }: URL): string {
+  if (location.startsWith("//")) return protocol + location;
+  return location.startsWith("/") ? origin + location : location;
+}

@@ -20,6 +20,7 @@ type Schema = {
   items?: Schema;
   properties?: Record<string, Schema>;
   additionalProperties?: boolean | Schema;
+  oneOf?: Schema[];
 };
 
 /** A pattern over the whole text without an unlimited repetition matches no long text, and looks at each character once. */
@@ -38,6 +39,7 @@ function unbounded(schema: Schema, path: string): string[] {
   const types = [schema.type ?? []].flat();
   const others = schema.additionalProperties ?? true;
   const found: string[] = [];
+  if (schema.oneOf !== undefined) return schema.oneOf.flatMap((form) => unbounded(form, path));
   if (types.includes("string") && !isBoundedText(schema)) found.push(`${path}: add maxLength`);
   for (const pattern of [schema.pattern, schema.propertyNames?.pattern])
     if (pattern !== undefined && findSuperLinear(pattern, "u") !== undefined)

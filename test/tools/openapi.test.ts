@@ -32,6 +32,8 @@ type Route = { method: string; path: string; operation: Operation };
 const COMMITTED = join(import.meta.dirname, "..", "..", "docs", "openapi.json");
 const STREAM = "/v1/events/stream";
 const JWKS = "/.well-known/jwks.json";
+const MEDIA = "/v1/media";
+const AS_FILE = { "content-type": "application/octet-stream" };
 
 let godwit: Godwit;
 let document: Document;
@@ -45,7 +47,7 @@ let exhausted: string;
 const clients = new Map<string | undefined, OAuthClient>();
 /** Objects that every reading operation can return. */
 let known: Ids;
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { binary: true } });
 ajv.addFormat("date-time", isDateTime);
 
 before(async () => {
@@ -69,6 +71,7 @@ before(async () => {
     ...(await verified()),
     ...(await keyed()),
     ...(await linked()),
+    ...(await uploaded()),
   };
   known.sender = await idOf(make("/v1/senders", newSender()));
   known.route = await idOf(make("/v1/routes", newRoute()));
@@ -93,7 +96,8 @@ type Ids = Partial<
     | "link"
     | "sender"
     | "route"
-    | "request",
+    | "request"
+    | "media",
     string
   >
 >;
@@ -111,6 +115,7 @@ const NOTHING: Required<Ids> = {
   sender: "snd_01k9zs3v8mf4tb2xg1qj6n0d5c",
   route: "rte_01k9zs3v8mf4tb2xg1qj6n0d5c",
   request: "req_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  media: "media_01k9zs3v8mf4tb2xg1qj6n0d5c",
 };
 /** Objects of the configuration file, which cannot be changed. */
 const FIXED: Ids = { link: "fixed", sender: "file:fixed:1", route: "file:1" };
@@ -181,6 +186,19 @@ const newSender = () => ({ number: newNumber(), link_id: known.link });
 const newRoute = () => ({ channel: "sms", links: [known.link], prefixes: [newNumber()] });
 const linked = async () => ({ link: await idOf(make("/v1/links", newLink())) });
 
+const newFile = (): string => `Offer ${randomUUID()}`;
+const uploaded = async (): Promise<{ media: string }> => {
+  const { status, json, text } = await ask(routeOf("POST", MEDIA));
+  assert.equal(status, 201, text);
+  return { media: String(json["id"]) };
+};
+/** A file that is still at its carrier. */
+const awaited = async (): Promise<Ids> => {
+  const { media } = await uploaded();
+  await godwit.rows("update media set status = 'pending' where id = $1", [decodeId("media", media)]);
+  return { media };
+};
+
 // The ids have times of their own here.
 const deliveryIds = uuidSequence();
 
@@ -210,11 +228,14 @@ const disabled = async (): Promise<Ids> => {
 };
 
 /** Operations that need a body or an object in a certain state, and the bodies that they refuse. */
-type Needs = { body?: object | (() => object); fit?: () => Promise<Ids>; unfit?: () => Promise<Ids>; refused?: object };
+type Needs = { body?: object | (() => object | string); fit?: () => Promise<Ids>; unfit?: () => Promise<Ids>; refused?: object };
 const NEEDS: Readonly<Record<string, Needs>> = {
   "POST /v1/messages": { body: sms(), refused: { ...sms(), body: undefined, template_id: "welcome" } },
   "POST /v1/messages/validate": { body: sms() },
   "POST /v1/batches": { body: { items: [sms()] } },
+  "POST /v1/media": { body: newFile },
+  "GET /v1/media/{id}/content": { unfit: awaited },
+  "DELETE /v1/media/{id}": { fit: uploaded },
   "POST /v1/suppressions": { body: () => ({ recipient: newNumber() }) },
   "POST /v1/suppressions/import": { body: () => ({ entries: [{ recipient: newNumber() }] }) },
   "DELETE /v1/suppressions/{id}": { fit: suppressed },
@@ -267,9 +288,9 @@ function concrete({ path }: Route, ids: Ids = {}): string {
   return path.replace("{id}", own ?? "").replace("{delivery_id}", all.delivery ?? "");
 }
 
-function bodyOf(route: Route): object | undefined {
+function bodyOf(route: Route): object | string | undefined {
   const { body } = needsOf(route);
-  return typeof body === "function" ? (body as () => object)() : body;
+  return typeof body === "function" ? (body as () => object | string)() : body;
 }
 
 /** The same, with an object that permits the operation. */
@@ -280,7 +301,9 @@ function ask(route: Route, options: RequestOptions = {}, path = concrete(route))
   return godwit.request(
     route.method,
     path,
-    route.path === TOKEN_PATH ? asForm({ key, ...options }) : { key: keyFor(route.path), body: bodyOf(route), ...options },
+    route.path === TOKEN_PATH
+      ? asForm({ key, ...options })
+      : { key: keyFor(route.path), body: bodyOf(route), ...options, headers: { ...(route.path === MEDIA && AS_FILE), ...options.headers } },
   );
 }
 
@@ -350,8 +373,12 @@ function tableOf({ path }: Route): string {
   return noun === "usage" || noun === "queue" ? "usage_hours" : noun;
 }
 
-/** The table that the first request waits for. The table of keys is also written when a key is used. */
-const lockedTableOf = (route: Route): string => (tableOf(route) === "api_keys" ? "api_key_hashes" : tableOf(route));
+/** The table that the first request waits for. The table of keys is also written when a key is used, and the bytes of the second file are
+ *  deleted, which reads the media. */
+function lockedTableOf(route: Route): string {
+  const table = tableOf(route);
+  return { api_keys: "api_key_hashes", media: "media_usage" }[table] ?? table;
+}
 
 /** The first request claims its idempotency key and waits for the lock of the table while the second one arrives. */
 async function conflict(route: Route): Promise<Reply> {
@@ -416,8 +443,9 @@ const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   408: together(tooSlowly),
   409: conflict,
   // More than any route accepts.
-  413: (route) => ask(route, { body: " ".repeat(2_097_153) }),
-  415: (route) => ask(route, { headers: { "content-type": "text/plain" } }),
+  413: (route) => ask(route, { body: " ".repeat(2_097_153), headers: { "content-type": "application/json" } }),
+  // A file may have any type, but no content encoding.
+  415: (route) => ask(route, { headers: route.path === MEDIA ? { "content-encoding": "gzip" } : { "content-type": "text/plain" } }),
   422: refusal,
   429: overQuota,
   431: (route) => exchange(godwit.url, head(route, `x-long: ${"a".repeat(20_000)}`, "")),
@@ -448,7 +476,8 @@ const responsesOf = ({ operation }: Route): [status: string, declared: Declared]
 function assertFits({ method, path, operation }: Route, status: string, { headers, json, text }: Reply): void {
   const declared = operation.responses[status] ?? { $ref: "" };
   const [type = ""] = Object.keys(resolved(declared).content);
-  assert.equal(headers.get("content-type"), `${type}; charset=utf-8`);
+  // A file has the type of its content.
+  if (type !== "*/*") assert.equal(headers.get("content-type"), `${type}; charset=utf-8`);
   const response = "$ref" in declared ? declared.$ref.split("/").slice(1) : ["paths", path, method.toLowerCase(), "responses", status];
   const place = [...response, "content", type, "schema"];
   const pointer = place.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");

@@ -74,8 +74,11 @@ async function sendToEither(request: PostmanRequest): Promise<Sent> {
 }
 
 test("every request that needs no record of another one succeeds, and then the reads of the records that they made", async () => {
+  // It fetches a file from the internet, where no test calls.
+  const fetched = requests.filter(({ method, url }) => method === "POST" && url.raw.endsWith("/v1/media"));
+  assert.equal(fetched.length, 1);
   const [independent, others] = [true, false].map((isFree) =>
-    requests.filter((request) => (missing(request, variables.test).length === 0) === isFree),
+    requests.filter((request) => !fetched.includes(request) && (missing(request, variables.test).length === 0) === isFree),
   ) as [PostmanRequest[], PostmanRequest[]];
   assert.ok(independent.length > 30 && others.length > 30, `${independent.length} and ${others.length} requests`);
   for (const request of independent) {

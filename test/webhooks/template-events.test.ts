@@ -187,6 +187,7 @@ const SEEDED = {
   channels: ["sms", "whatsapp"],
   body: "{{code}} is your verification code. Do not share it with anyone.",
   header: null,
+  header_media: null,
   footer: null,
   buttons: null,
   variables: [{ name: "code", example: "123456" }],

@@ -25,14 +25,16 @@ select claimed.*, event.*
          fixed.channel, fixed.recipient, fixed.body, fixed.content, fixed.template,
          fixed.segments_count, fixed.segments_encoding, fixed.segments_characters,
          fixed.priority, fixed.client_reference, fixed.metadata, fixed.send_at,
-         fixed.expires_at, fixed.fallback_of, fixed.in_reply_to, fixed.batch_id, fixed.source, fixed.trace, e.previous_status,
+         fixed.expires_at, fixed.fallback_of, fixed.in_reply_to, fixed.batch_id, fixed.source,
+         fixed.trace, e.previous_status,
        case when e.type = 'message.fallback_started' then e.detail ->> 'fallback_message_id' end as fallback_message_id
                        from events e
   left join lateral (select
          m.channel, m.recipient, m.body, m.content, m.template,
          m.segments_count, m.segments_encoding, m.segments_characters,
          m.priority, m.client_reference, m.metadata, m.send_at,
-         m.expires_at, m.fallback_of, m.in_reply_to, m.batch_id, m.source, m.trace
+         m.expires_at, m.fallback_of, m.in_reply_to, m.batch_id, m.source,
+         m.trace
                        from messages m
                       where m.account_id = e.account_id and m.environment = e.environment and m.id = e.message_id
                       limit 1) fixed on true

@@ -11,7 +11,7 @@ const API_ORIGIN = "https://api.twilio.com";
 const TWILIO_HOST = /\.twilio\.com$/;
 
 /** A webhook request names the URL, so the credentials go only below the base URL of the link, or to Twilio's API. */
-export async function openFile(
+export async function openMmsFile(
   { baseUrl, gate, ca }: FileSettings,
   authorization: string,
   carrierFile: string,

@@ -8,7 +8,7 @@ import { failed, isResponseWith, succeeded, testCall, unexpected } from "../conn
 import { HttpLink, type HttpLinkSettings, type ResponseOutcome } from "../http-link.ts";
 import type { Outgoing, Provider } from "../provider.ts";
 import { interpretResponse } from "./errors.ts";
-import { openFile } from "./open-file.ts";
+import { openMmsFile } from "./open-file.ts";
 import { handleRequest, RETRY_FRAGMENT } from "./webhook.ts";
 
 export type TwilioSettings = HttpLinkSettings & {
@@ -53,7 +53,7 @@ export const twilio: Provider<TwilioSettings> = {
     });
   },
   openFile(settings, carrierFile, signal) {
-    return openFile(settings, basic(settings.accountSid, settings.authToken), carrierFile, signal);
+    return openMmsFile(settings, basic(settings.accountSid, settings.authToken), carrierFile, signal);
   },
   async open(settings, host) {
     const { accountSid, authToken } = settings;

@@ -20,11 +20,11 @@ const TEXT_FIELDS: Readonly<Record<string, (content: JsonObject) => unknown>> = 
     asObject(content["button_reply"])["title"] ?? asObject(content["list_reply"])["title"] ?? asObject(content["nfm_reply"])["body"],
   reaction: ({ emoji }) => emoji,
   system: ({ body }) => body,
-  edit: ({ message }) => (isObject(message) ? messageText(message) : undefined),
+  edit: ({ message }) => (isObject(message) ? inboundText(message) : undefined),
 };
 
 /** The text of a message, or its type in brackets if it has no text, such as a picture. */
-export function messageText(fields: JsonObject): string {
+export function inboundText(fields: JsonObject): string {
   const kind = kindOf(fields);
   const content = asObject(fields[kind]);
   const textField = Object.hasOwn(TEXT_FIELDS, kind) ? TEXT_FIELDS[kind] : undefined;

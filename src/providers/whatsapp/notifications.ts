@@ -6,7 +6,7 @@ import { asList, asObject, parseAddress, parseIdentifier, parseNumber, parseText
 import type { InboundMessage, Preference, Receipt, ReceiptStatus } from "../provider.ts";
 import { toReceiptError } from "./errors.ts";
 import { parseStatus } from "./template-list.ts";
-import { messageDetails, messageText, parseContent } from "./inbound-content.ts";
+import { messageDetails, inboundText, parseContent } from "./inbound-content.ts";
 
 /** A status as WhatsApp wrote it. */
 export type StatusReport = { receipt: Receipt; raw: JsonObject };
@@ -125,7 +125,7 @@ function parseInbound(message: unknown, change: JsonObject): InboundMessage | un
     channel: "whatsapp",
     ...writer,
     to: ourNumber(change),
-    text: messageText(fields),
+    text: inboundText(fields),
     inReplyTo: parseIdentifier(inReplyTo) ?? null,
     ...(writtenAtMs === null ? {} : { writtenAtMs }),
     ...(typeof fields["group_id"] === "string" ? { isToGroup: true } : {}),

@@ -15,7 +15,7 @@ const NOT_FOUND = { code: 100, subcode: 33 };
 // Meta serves files from hosts below these.
 const META_HOSTS = /\.(fbsbx\.com|fbcdn\.net|facebook\.com|whatsapp\.net)$/;
 
-export async function openFile(settings: FileSettings, mediaId: string, signal: AbortSignal): Promise<OpenFile | FileFailure> {
+export async function openMetaFile(settings: FileSettings, mediaId: string, signal: AbortSignal): Promise<OpenFile | FileFailure> {
   const { baseUrl, version, accessToken, gate, ca } = settings;
   const headers = { authorization: `Bearer ${accessToken}` };
   const { origin, path } = targetBelow(baseUrl, `/${version}/${encodeURIComponent(mediaId)}`);

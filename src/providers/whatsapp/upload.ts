@@ -22,7 +22,7 @@ export type UploadTarget = {
 
 type Uploaded = string | ResponseOutcome;
 
-export class Uploads {
+export class CarrierUploads {
   readonly #target: UploadTarget;
   readonly #client: HttpClient;
   readonly #now: () => number;

@@ -6,12 +6,12 @@ import { HttpLink, type HttpLinkSettings, type ResponseOutcome } from "../http-l
 import type { Provider, Outgoing, OutgoingTemplate, Variable } from "../provider.ts";
 import { interpretResponse, TEMPLATE_REJECTED } from "./errors.ts";
 import { accountName, openBusinessAccount } from "./business-account.ts";
-import { openFile } from "./open-file.ts";
+import { openMetaFile } from "./open-file.ts";
 import { handleRequest } from "./webhook.ts";
 import { digitsOf, isUserId } from "../../model/phone-number.ts";
 import { languageCode } from "./components.ts";
 import { contentMembers, templateParts } from "./content.ts";
-import { Uploads } from "./upload.ts";
+import { CarrierUploads } from "./upload.ts";
 
 export type WhatsAppSettings = HttpLinkSettings & {
   baseUrl: string;
@@ -48,7 +48,7 @@ export const whatsapp: Provider<WhatsAppSettings> = {
   // The rate belongs to the number, so all nodes share it.
   isExclusive: true,
   handleRequest: (settings, request, host, links = () => []) => handleRequest(settings, request, { host, links }),
-  openFile,
+  openFile: openMetaFile,
   requestMethods: ["GET", "POST"],
   maxRequestBytes: MAX_REQUEST_BYTES,
   businessAccountName: ({ baseUrl, wabaId, owner }) => (wabaId === null ? undefined : accountName({ baseUrl, owner }, wabaId)),
@@ -74,7 +74,7 @@ export const whatsapp: Provider<WhatsAppSettings> = {
     const { origin, path } = targetBelow(settings.baseUrl, `/${version}/${phoneNumberId}/messages`);
     const headers = { authorization: `Bearer ${accessToken}`, "content-type": "application/json" };
     const media = targetBelow(settings.baseUrl, `/${version}/${phoneNumberId}/media`);
-    const uploads = new Uploads(
+    const uploads = new CarrierUploads(
       { ...media, accessToken },
       { gate: settings.gate, ...(settings.ca === undefined ? {} : { ca: settings.ca }) },
       () => host.now(),
@@ -101,7 +101,7 @@ export const whatsapp: Provider<WhatsAppSettings> = {
 };
 
 /** Uploads the file of a message. A message that reacts to another one needs the id of that one. */
-async function prepare(message: Outgoing, uploads: Uploads, signal: AbortSignal): Promise<Outgoing | ResponseOutcome> {
+async function prepare(message: Outgoing, uploads: CarrierUploads, signal: AbortSignal): Promise<Outgoing | ResponseOutcome> {
   const { media, content, quotes } = message;
   if (content?.type === "reaction" && quotes === undefined) return NOTHING_TO_REACT_TO;
   if (media === undefined) return message;
