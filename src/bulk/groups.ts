@@ -57,9 +57,11 @@ export const toBatchRequest = ({ valid }: RowGroup, { defaults }: BulkSettings):
 });
 
 /** The idempotency key of a group: a hash of the send, the position of the rows and the request, in the form of a version-4 UUID. */
-export async function keyOfGroup({ rows, last }: RowGroup, request: BatchRequest, sendId: string): Promise<string> {
-  return uuidOf(await digest(sorted(["godwit bulk send", sendId, rows[0]?.row, last, request])));
-}
+export const keyOfGroup = ({ rows, last }: RowGroup, request: BatchRequest, sendId: string): Promise<string> =>
+  keyFrom(["godwit bulk send", sendId, rows[0]?.row, last, request]);
+
+/** An idempotency key that is the same for the same value. */
+export const keyFrom = async (value: unknown): Promise<string> => uuidOf(await digest(sorted(value)));
 
 /** The name of a send that was given none: the same file with the same settings is the same send. The text of a template is only for the preview:
  *  not every key may read it. */

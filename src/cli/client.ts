@@ -9,7 +9,18 @@ import { parseJsonObject } from "../providers/carrier-fields.ts";
 import type { ClientConfig } from "./client-config.ts";
 import { say } from "./output.ts";
 
-export type ApiRequest = { method: string; path: string; body?: unknown; headers?: Readonly<Record<string, string>> };
+/** A file to upload. Each attempt opens it again. */
+export type SourceFile = { bytes: number; open: () => AsyncIterable<Uint8Array> };
+
+/** `file`: the body, in place of `body`. `limitMs`: the time limit of an attempt. */
+export type ApiRequest = {
+  method: string;
+  path: string;
+  body?: unknown;
+  file?: SourceFile;
+  headers?: Readonly<Record<string, string>>;
+  limitMs?: number;
+};
 
 export type ApiResponse = {
   kind: "response";
@@ -20,7 +31,7 @@ export type ApiResponse = {
   json: Readonly<Record<string, unknown>> | undefined;
 };
 
-type NoResponse = {
+export type NoResponse = {
   kind: "no_response";
   reason: string;
   /** Whether the request can have reached the server. */
@@ -57,14 +68,19 @@ const NEVER = new AbortController().signal;
 const MAX_RESPONSE_BYTES = 4 * 1_048_576;
 
 /** Repeats the request until it has a final response. A request that changes something needs an idempotency key. */
-export async function callRepeatedly(
-  client: ClientConfig,
-  request: ApiRequest,
+export const callRepeatedly = (client: ClientConfig, request: ApiRequest, options: RepeatOptions): Promise<RequestResult> =>
+  attemptRepeatedly((signal) => callApi(client, request, signal), options);
+
+type Attempt = (signal: AbortSignal) => Promise<ApiResponse | NoResponse>;
+
+/** Repeats the attempt until it has a final response. */
+export async function attemptRepeatedly(
+  attempt: Attempt,
   { signal, deadline, finishesRequest, onRetry = say }: RepeatOptions,
 ): Promise<RequestResult> {
   let mayHaveArrived = false;
   for (let attempts = 1; ; attempts += 1) {
-    const result = await callApi(client, request, finishesRequest === true ? NEVER : signal);
+    const result = await attempt(finishesRequest === true ? NEVER : signal);
     const reason = result.kind === "response" ? describeStatus(result) : result.reason;
     const afterMs = retryAfterMs(result) ?? backoffMs(attempts, FIRST_RETRY_MS, MAX_RETRY_MS);
     if (result.kind === "response" && isFinal(result)) {
@@ -113,29 +129,41 @@ export function expectSuccess(outcome: RequestResult, { url }: ClientConfig, fla
 
 /** Sends the request once. Never throws: a failure is part of the result. */
 export async function callApi(
-  { url, key }: ClientConfig,
-  { method, path, body, headers = {} }: ApiRequest,
+  client: ClientConfig,
+  { method, path, body, file, headers = {}, limitMs = REQUEST_MS }: ApiRequest,
   signal: AbortSignal,
 ): Promise<ApiResponse | NoResponse> {
   try {
-    const response = await fetch(`${url.replace(/\/$/, "")}${path}`, {
+    // A redirect would send the key to another host. Node copies a request that may be redirected or has a window, and the copy keeps all bytes of a
+    // stream.
+    const response = await fetch(urlOf(client, path), {
       method,
-      // A redirect would send the key to another host.
-      redirect: "manual",
-      headers: {
-        authorization: `Bearer ${key}`,
-        accept: "application/json",
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
+      ...(file === undefined ? { redirect: "manual" } : { redirect: "error", window: null, body: file.open(), duplex: "half" }),
+      headers: { ...authorizationOf(client), accept: "application/json", ...bodyHeaders(body, file), ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+      // The time of an upload depends on its size. fetch ends one that makes no progress for five minutes.
+      signal: file === undefined ? AbortSignal.any([signal, AbortSignal.timeout(limitMs)]) : signal,
     });
-    const text = await readText(response);
-    return { kind: "response", status: response.status, headers: response.headers, text, json: parseJsonObject({ text }, NO_LIMITS) };
+    return await toApiResponse(response);
   } catch (error) {
     return failureResult(error as Error);
   }
+}
+
+export const urlOf = ({ url }: ClientConfig, path: string): string => `${url.replace(/\/$/, "")}${path}`;
+
+export const authorizationOf = ({ key }: ClientConfig): Record<string, string> => ({ authorization: `Bearer ${key}` });
+
+// The service finds the type of a file by its content and its name.
+function bodyHeaders(body: unknown, file: SourceFile | undefined): Record<string, string> {
+  if (file !== undefined) return { "content-type": "application/octet-stream", "content-length": String(file.bytes) };
+  return body === undefined ? {} : { "content-type": "application/json" };
+}
+
+/** Reads a response whose body is a text. */
+export async function toApiResponse(response: Response): Promise<ApiResponse> {
+  const text = await readText(response);
+  return { kind: "response", status: response.status, headers: response.headers, text, json: parseJsonObject({ text }, NO_LIMITS) };
 }
 
 async function readText(response: Response): Promise<string> {
@@ -153,11 +181,11 @@ async function readText(response: Response): Promise<string> {
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 const NOT_SECURE = /SSL|TLS|CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER|DEPTH_ZERO|HOSTNAME/;
 
-function failureResult(error: Error): NoResponse {
+export function failureResult(error: Error): NoResponse {
   const cause = error.cause instanceof Error ? (error.cause as NodeJS.ErrnoException) : undefined;
   const code = cause?.code ?? "";
   // fetch refuses some ports, as browsers do, before it connects. That error has no code.
-  const isPermanent = code === "ENOTFOUND" || NOT_SECURE.test(code) || cause?.message === "bad port";
+  const isPermanent = code === "ENOTFOUND" || NOT_SECURE.test(code) || /^(bad port|unexpected redirect)$/.test(cause?.message ?? "");
   return { kind: "no_response", reason: serviceFailure(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
 }
 
@@ -175,6 +203,7 @@ export function failureReason({ name, message, cause }: Error): string {
   if (!(cause instanceof Error)) return message;
   const { code = "", message: reason } = cause as NodeJS.ErrnoException;
   if (reason === "bad port") return "this port cannot be used for HTTP, as in browsers: check the port in the URL";
+  if (reason === "unexpected redirect") return "the server redirects the request: is it the right URL?";
   if (/SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/.test(code))
     return "the certificate is not from a known authority: set NODE_EXTRA_CA_CERTS to the file of the certificate, or of its authority";
   if (code === "CERT_HAS_EXPIRED") return "the certificate of the service has expired";

@@ -9,6 +9,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   init: row("service", "write a configuration file that explains every setting", async () => (await import("./init.ts")).init),
   config: row("service", "check the configuration file", async () => (await import("./config.ts")).config),
   send: row("client", "send a message through a running service", async () => (await import("./send.ts")).send),
+  media: row("client", "upload, list, download and delete files", async () => (await import("./media.ts")).media),
   listen: row("client", "print events as they happen, and forward them to a local URL", async () => (await import("./listen.ts")).listen),
   trigger: row("client", "cause an event in the test environment", async () => (await import("./trigger.ts")).trigger),
   api: row("client", "send any request to the API", async () => (await import("./api.ts")).api),

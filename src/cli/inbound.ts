@@ -11,6 +11,7 @@ import { simulatorLink } from "../links/link.ts";
 import { isEnvironment, type Environment } from "../model/owner.ts";
 import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { secretKeyOf } from "./open-setup.ts";
+import { contentLine } from "./content-line.ts";
 import { print, say } from "./output.ts";
 import { chooseAccount, withDatabase, type OpenedDatabase } from "./with-database.ts";
 
@@ -42,7 +43,7 @@ const list = (input: Input): Promise<void> =>
   withDatabase(input, "inbound", async ({ db }) => {
     const kept = await listKept(db, MAX_LISTED);
     if (kept.length === MAX_LISTED) say(`only the newest ${MAX_LISTED} are listed`);
-    print(input.flags, kept);
+    print(input.flags, kept, (each) => ({ ...each, content: contentLine(each.content) }));
   });
 
 async function assign(input: Input): Promise<void> {

@@ -17,11 +17,12 @@ import { readBulkSettings } from "./bulk-settings.ts";
 import { readClientConfig } from "./client-config.ts";
 import { callRepeatedly, expectSuccess, type Caller, type RepeatOptions } from "./client.ts";
 import { EXIT, interruption, neededFlag, readDuration, textFlag, UsageError, type Input } from "./command.ts";
+import { NOT_FOR_ROWS } from "./message-content.ts";
 import { say } from "./output.ts";
 import { ProgressLine } from "./progress-line.ts";
 
 /** The flags of one message, which have no meaning for a file. */
-const SINGLE_FLAGS = ["to", "idempotency-key", "wait"];
+const SINGLE_FLAGS = ["to", "idempotency-key", "wait", ...NOT_FOR_ROWS];
 /** The flags that a send in progress may still have. The journal has the others. */
 const RESUME_FLAGS = new Set(["csv", "results", "resume", "cancel", "unconfirmed", "yes", "json", "url", "key", "timeout"]);
 

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Flags } from "../config.ts";
 import { unreachable } from "../lib/assert.ts";
 import { CHANNELS } from "../links/channel.ts";
+import { MEDIA_KINDS } from "../model/content.ts";
 import { TARGETS_HINT } from "../bulk/columns.ts";
 import { PRIORITIES, type MessageRecord } from "../messages/message.ts";
 import { readClientConfig, type ClientConfig } from "./client-config.ts";
@@ -20,23 +21,31 @@ import {
   type Command,
   type Input,
 } from "./command.ts";
+import { contentLine } from "./content-line.ts";
 import { followMessage, isDelivered, type StatusChange } from "./follow-message.ts";
+import { checkContentFlags, isMediaFlag, readContent } from "./message-content.ts";
 import { formatRecord, paintStatus, say } from "./output.ts";
+import { FETCH_MS, isUrl } from "./upload-file.ts";
 
 const DEFAULT_LIMIT_SECONDS = 30;
 const DEFAULT_WAIT_SECONDS = 120;
+// The largest file at a megabit per second.
+const DEFAULT_UPLOAD_SECONDS = 900;
 const MAX_LIMIT_SECONDS = 86_400;
 
 export const send: Command = {
   name: "send",
   about: [
     "Sends one message through the HTTP API of a running service, with a key that has the scope messages:send. It repeats the request with the same idempotency key when the service is busy or cannot be reached, so that the message is sent once.",
+    "With --media a file of this machine is uploaded first, for which the key also needs the scope media:write. --content takes any other content: see docs/content.md.",
     "With --wait it follows the message to its final status and prints each change. The key also needs the scope events:read, or messages:read, with which quick changes may be left out.",
     "With --csv it sends a message to each row of a file, once, after a preview. A result file has the outcome of each row. Ctrl-C pauses, and --resume continues after a pause or a crash. See docs/bulk-send.md.",
   ],
   usage: [
     "send --to NUMBER --body TEXT [flags]",
     "send --to NUMBER --template NAME [--var NAME=TEXT] [flags]",
+    "send --to NUMBER --media FILE|URL|ID [--caption TEXT] [flags]",
+    "send --to NUMBER --content JSON|@FILE [flags]",
     "send --csv FILE [--body TEXT] [--template NAME] [--map COLUMN=FIELD] [--dry-run] [--yes] [flags]",
     "send --csv FILE [--results FILE] [--resume] [--cancel]",
   ],
@@ -45,6 +54,16 @@ export const send: Command = {
     body: { help: "the text; - reads it from the standard input" },
     template: { value: "NAME|ID", help: "a template instead of a text, by name or id" },
     var: { value: "NAME=TEXT", isRepeated: true, help: "a variable of the template" },
+    media: { value: "FILE|URL|ID", help: "a file of this machine, a URL from which the service fetches it, or the id of media" },
+    caption: { help: "with --media: the text below the file" },
+    kind: {
+      value: "KIND",
+      choices: MEDIA_KINDS,
+      help: "with --media: how the file is shown; without it, by its content; required for a URL",
+    },
+    "file-name": { value: "NAME", help: "with --media: the name that the recipient of a document sees; without it, that of the file" },
+    content: { value: "JSON|@FILE", help: "a content as in the API, or the file that has it" },
+    "reply-to": { value: "ID", help: "the message of the conversation that this one quotes" },
     channel: { value: "CHANNEL", choices: CHANNELS, fallback: "sms", help: "the channel of the message" },
     sender: { help: "the sender; without it, that of the route" },
     "send-at": { value: "TIME", help: "when to send it, such as 2030-01-31T09:00:00Z; without it, now" },
@@ -57,7 +76,7 @@ export const send: Command = {
     wait: { isSwitch: true, help: "follow the message to its final status" },
     timeout: {
       value: "TIME",
-      fallback: "30s, with --wait 2m, with --csv 15m",
+      fallback: "30s, with --wait 2m, with --csv or --media 15m",
       help: "the time limit of the command; with --csv, of each batch",
     },
     csv: { value: "FILE", help: "send to each row of this CSV file, whose first row has the headings" },
@@ -83,8 +102,13 @@ export const send: Command = {
   examples: [
     ["One message:", 'godwit send --to +14155550123 --body "Your table is ready"'],
     ["A template, followed to its final status:", "godwit send --to +14155550123 --template order_shipped --var order=A-17 --wait"],
-    ["The preview of a file:", "godwit send --csv customers.csv --template order_shipped --map Mobile=recipient --dry-run"],
-    ["A file, without a question:", 'godwit send --csv customers.csv --body "We open at nine tomorrow." --yes'],
+    [
+      "A picture with a caption on WhatsApp:",
+      'godwit send --to +14155550123 --channel whatsapp --media offer.jpg --caption "Until Friday"',
+    ],
+    ["A place:", `godwit send --to +14155550123 --channel whatsapp --content '{"type": "location", "latitude": 47.37, "longitude": 8.54}'`],
+    ["The preview of a CSV file:", "godwit send --csv customers.csv --template order_shipped --map Mobile=recipient --dry-run"],
+    ["A CSV file, without a question:", 'godwit send --csv customers.csv --body "We open at nine tomorrow." --yes'],
     [
       "The end of a log, and the final status:",
       "tail -n 3 backup.log | godwit send --to +14155550123 --body - --wait --json | jq -r .status",
@@ -106,16 +130,26 @@ export const send: Command = {
     const message = await readMessage(input);
     const idempotencyKey = textFlag(flags, "idempotency-key") ?? randomUUID();
     const signal = AbortSignal.any([interruption(), AbortSignal.timeout(limitMs)]);
-    const request = { method: "POST", path: "/v1/messages", body: message, headers: { "idempotency-key": idempotencyKey } };
-    const outcome = await callRepeatedly(client, request, { signal, deadline: performance.now() + limitMs });
+    const options = { signal, deadline: performance.now() + limitMs };
+    const read = await readContent(flags, { client, idempotencyKey, options });
+    if ("failed" in read) return explain(read.failed, flags, { client, idempotencyKey });
+    const body = { ...message, ...present({ content: read.content }) };
+    const headers = { "idempotency-key": idempotencyKey };
+    const limit = isUrl(textFlag(flags, "media")) ? { limitMs: FETCH_MS } : {};
+    const outcome = await callRepeatedly(client, { method: "POST", path: "/v1/messages", body, headers, ...limit }, options);
     const sent = acceptedIn(outcome);
     if (sent === undefined) return explain(outcome, flags, { client, idempotencyKey });
     return flags["wait"] === true ? follow(client, sent, flags, signal) : showAccepted(sent, flags);
   },
 };
 
+function defaultLimit(flags: Flags): number {
+  if (flags["media"] !== undefined) return DEFAULT_UPLOAD_SECONDS;
+  return flags["wait"] === true ? DEFAULT_WAIT_SECONDS : DEFAULT_LIMIT_SECONDS;
+}
+
 function readLimit(input: Input): number {
-  const seconds = readDuration(input, "timeout") ?? (input.flags["wait"] === true ? DEFAULT_WAIT_SECONDS : DEFAULT_LIMIT_SECONDS);
+  const seconds = readDuration(input, "timeout") ?? defaultLimit(input.flags);
   if (seconds < 1 || seconds > MAX_LIMIT_SECONDS) throw new UsageError("--timeout must be from 1s to 24h");
   return seconds;
 }
@@ -134,8 +168,8 @@ const CSV_FLAGS = ["map", "dry-run", "yes", "results", "resume", "cancel", "allo
 async function readMessage(input: Input): Promise<object> {
   const { flags } = input;
   const recipient = neededFlag(flags, "to");
-  if (flags["body"] === undefined && flags["template"] === undefined) throw new UsageError("--body or --template is required");
-  return { recipient, ...(await readShared(input)) };
+  checkContentFlags(flags);
+  return { recipient, ...present({ reply_to: textFlag(flags, "reply-to") }), ...(await readShared(input)) };
 }
 
 /** Reads the fields that do not depend on the recipient. */
@@ -167,11 +201,14 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   client_reference: "reference",
 };
 
-function flagName(field: string): string {
-  const [top = ""] = field.split(".");
-  const flag = FLAG_NAMES[top] ?? top.toLowerCase().replaceAll("_", "-");
+function flagName(field: string, flags: Flags): string {
+  const [top = "", member = ""] = field.split(".");
+  const own = flagOf(top === "content" && flags["media"] !== undefined ? member : top);
+  const flag = top === "content" && flags["media"] !== undefined && !isMediaFlag(own) ? "media" : own;
   return flag in send.flags ? `${field} (--${flag})` : field;
 }
+
+const flagOf = (field: string): string => FLAG_NAMES[field] ?? field.toLowerCase().replaceAll("_", "-");
 
 function pairs(flags: Flags, name: string): Record<string, string> | undefined {
   const given = pairFlags(flags, name);
@@ -197,7 +234,7 @@ function explain(outcome: RequestResult, flags: Flags, { client: { url }, idempo
   };
   switch (outcome.kind) {
     case "response": {
-      const detail = explainProblem(outcome, flagName);
+      const detail = explainProblem(outcome, (field) => flagName(field, flags));
       if (flags["json"] === true && outcome.json === undefined) show("not_a_godwit", detail);
       else {
         if (flags["json"] === true) process.stdout.write(`${JSON.stringify(outcome.json)}\n`);
@@ -240,12 +277,13 @@ async function follow(client: ClientConfig, sent: Accepted, flags: Flags, signal
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 function describe(record: MessageRecord, isReplayed: boolean): string {
-  const { id, status, recipient, channel, sender, segments, send_at: sendAt } = record;
+  const { id, status, recipient, channel, sender, content, segments, send_at: sendAt } = record;
   const fields = {
     id: `${id}${isReplayed ? "  (accepted before under this idempotency key)" : ""}`,
     status: `${status}${status === "scheduled" && sendAt !== null ? ` for ${sendAt}` : ""}`,
     to: `${recipient} by ${channel}`,
     from: sender,
+    content: contentLine(content),
     text: segments && `${count(segments.count, "segment")} (${segments.encoding}, ${count(segments.characters, "character")})`,
   };
   return formatRecord(fields, false);

@@ -93,7 +93,7 @@ export async function keepNotifications(tx: Tx, nowMs: number, origin: Origin, r
 
 /** Lists what is not assigned, the newest first. */
 export const listKept = async (db: Queryable, limit: number) =>
-  (await readKept(db, limit)).map(({ id, kind, link, channel, provider_message_id, sender, recipient, body }) => ({
+  (await readKept(db, limit)).map(({ id, kind, link, channel, provider_message_id, sender, recipient, body, content }) => ({
     id: encodeId("inb", id),
     kind,
     link,
@@ -102,6 +102,7 @@ export const listKept = async (db: Queryable, limit: number) =>
     sender,
     recipient,
     text: body,
+    content,
     received_at: isoTime(uuidTimeMs(id)),
   }));
 

@@ -31,6 +31,23 @@ test("what is kept is listed, the newest first", async () => {
   );
 });
 
+test("a content is one line of the table", async () => {
+  const content = {
+    type: "media",
+    caption: "at the door",
+    is_voice: false,
+    files: [{ kind: "image", carrierFile: "4711", fileName: null }],
+  };
+  await godwit.rows(
+    `insert into kept_inbound (id, kind, link, provider, channel, sender, recipient, body, content)
+     values ('01980000-0000-7000-8000-000000000003', 'message', 'wa', 'whatsapp', 'whatsapp', '+14155550123', '99999', 'at the door', $1)`,
+    [JSON.stringify(content)],
+  );
+  const { stdout } = await run("list");
+  assert.match(stdout, /at the door +media image "at the door" /);
+  await godwit.rows("delete from kept_inbound where id = '01980000-0000-7000-8000-000000000003'");
+});
+
 test("a message is assigned once, and only with an account that exists", async () => {
   const listed = JSON.parse((await run("list", "--json")).stdout) as { id: string; kind: string }[];
   const idOf = (kind: string): string => listed.find((each) => each.kind === kind)?.id ?? assert.fail();

@@ -355,7 +355,13 @@ describe("--wait", { concurrency: 3 }, () => {
 describe("wrong use", { concurrency: 3 }, () => {
   const WRONG: readonly (readonly [what: string, args: readonly string[], says: RegExp])[] = [
     ["no recipient", ["--body", "x"], /--to is required/],
-    ["no content", TO, /--body or --template is required/],
+    ["no content", TO, /--body, --template, --media or --content is required/],
+    ["two contents", [...HELLO, "--media", "offer.pdf"], /--body and --media exclude each other; the text of a file is its --caption/],
+    ["a file that is not there", [...TO, "--media", "/nowhere/offer.pdf"], /there is no file \/nowhere\/offer\.pdf/],
+    ["a URL of a file of any kind", [...TO, "--media", "https://example.com/a"], /--kind is required with a URL/],
+    ["a caption without a file", [...HELLO, "--caption", "x"], /--caption needs --media/],
+    ["a content that is not JSON", [...TO, "--content", "{"], /--content is not JSON/],
+    ["a content that is no object", [...TO, "--content", "[]"], /--content must be an object/],
     ["a variable without a value", [...TO, "--template", "t", "--var", "order"], /--var must be a name and a value/],
     ["a duration without a unit", [...HELLO, "--ttl", "60"], /--ttl must be a number and a unit/],
     ["a timeout above the limit", [...HELLO, "--timeout", "90d"], /--timeout must be from 1s to 24h/],

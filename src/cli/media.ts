@@ -1,0 +1,155 @@
+/** godwit media: uploads, lists, downloads and deletes files of the media store. */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { MEDIA_KINDS } from "../model/content.ts";
+import { MEDIA_SOURCES, MEDIA_STATUSES, type MediaRecord } from "../media/media.ts";
+import { StartupError } from "../database/startup-error.ts";
+import { readClientConfig } from "./client-config.ts";
+import { callRepeatedly, expectSuccess, type ApiRequest, type Caller } from "./client.ts";
+import { interruption, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { downloadFile, downloadToOutput } from "./download-file.ts";
+import { print, say } from "./output.ts";
+import { uploadFile } from "./upload-file.ts";
+
+const MAX_LIMIT = 100;
+const DEFAULT_LIMIT_SECONDS = 900;
+const MEDIA_ID = /^media_[0-9a-z]{26}$/;
+
+export const media: Command = {
+  name: "media",
+  about: [
+    "Uploads files, to send them with messages, and downloads those that people send, with a key that has the scopes media:read and media:write. Files pass through the program in pieces. A terminal shows the progress.",
+    "download writes into the folder in which it runs, under the name of the file, and does not overwrite a file.",
+  ],
+  usage: [
+    "media upload FILE|URL [--kind KIND] [--file-name NAME] [--idempotency-key UUID] [--timeout TIME] [--json]",
+    "media list [--kind KIND] [--source SOURCE] [--status STATUS] [--since TIME] [--limit NUMBER] [--json]",
+    "media get ID [--json]",
+    "media download ID [--output FILE] [--timeout TIME] [--json]",
+    "media delete ID [--json]",
+  ],
+  flags: {
+    kind: { value: "KIND", choices: MEDIA_KINDS, help: "upload: how the file is sent; list: only media of this kind" },
+    "file-name": { value: "NAME", help: "upload: the name that the recipient of a document sees; without it, that of the file" },
+    "idempotency-key": { value: "UUID", help: "upload: your own key: the same file with the same key is stored once" },
+    source: { value: "SOURCE", choices: MEDIA_SOURCES, help: "list: only media from this source" },
+    status: { value: "STATUS", choices: MEDIA_STATUSES, help: "list: only media with this status" },
+    since: { value: "TIME", help: "list: only the media of this time until now, such as 24h" },
+    limit: { value: "NUMBER", fallback: "25", help: `list: how many media; ${MAX_LIMIT} at most` },
+    output: { value: "FILE", help: "download: the file to write; - writes to the standard output" },
+    timeout: { value: "TIME", fallback: "15m", help: "the time limit of an upload or a download" },
+  },
+  settings: "client",
+  hasTables: true,
+  examples: [
+    ["Upload a document, and print its id:", "godwit media upload offer.pdf --json | jq -r .id"],
+    ["A file that the service fetches:", "godwit media upload https://www.example.com/offer.pdf"],
+    ["The files that people have sent today:", "godwit media list --source inbound --since 24h"],
+    ["Download a file:", "godwit media download media_01k9zs3v8mf4tb2xg1qj6n0d5c --output photo.jpg"],
+  ],
+  exitCodes: { 1: "the service was not reached, or refused the request" },
+  async run(input) {
+    const [verb = ""] = input.words;
+    return VERBS[verb]?.(input);
+  },
+};
+
+type Verb = (input: Input) => Promise<void>;
+
+function caller(input: Input): Caller {
+  const client = readClientConfig(input.flags);
+  const limitMs = (readDuration(input, "timeout") ?? DEFAULT_LIMIT_SECONDS) * 1_000;
+  const signal = AbortSignal.any([interruption(), AbortSignal.timeout(limitMs)]);
+  const deadline = performance.now() + limitMs;
+  return { client, repeat: () => ({ signal, deadline }) };
+}
+
+async function call({ flags }: Input, { client, repeat }: Caller, request: ApiRequest): Promise<unknown> {
+  return expectSuccess(await callRepeatedly(client, request, repeat()), client, flags).json;
+}
+
+const read = async (input: Input, by: Caller): Promise<MediaRecord> =>
+  (await call(input, by, { method: "GET", path: `/v1/media/${idOf(input)}` })) as MediaRecord;
+
+const idOf = ({ words: [, id = ""] }: Input): string => {
+  if (!MEDIA_ID.test(id)) throw new UsageError("name the media by their complete id, media_…, as godwit media list shows it");
+  return id;
+};
+
+const upload: Verb = async (input) => {
+  const { flags, words } = input;
+  const [, source = ""] = words;
+  if (source === "") throw new UsageError("name the file, or its URL");
+  const { client, repeat } = caller(input);
+  const idempotencyKey = textFlag(flags, "idempotency-key") ?? randomUUID();
+  const named = { source, kind: textFlag(flags, "kind"), fileName: textFlag(flags, "file-name"), idempotencyKey };
+  print(flags, expectSuccess(await uploadFile(client, named, repeat()), client, flags).json ?? {});
+};
+
+const list: Verb = async (input) => {
+  const { flags } = input;
+  const page = (await call(input, caller(input), { method: "GET", path: `/v1/media?${queryOf(input).toString()}` })) as {
+    data: MediaRecord[];
+    has_more: boolean;
+  };
+  print(flags, page.data, toLine);
+  if (page.has_more) say("there are more: use --since or another filter, or a larger --limit");
+};
+
+function queryOf(input: Input): URLSearchParams {
+  const { flags } = input;
+  const limit = Number(textFlag(flags, "limit") ?? 25);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+    throw new UsageError(`--limit must be a whole number from 1 to ${MAX_LIMIT}`);
+  const query = new URLSearchParams({ limit: String(limit) });
+  for (const name of ["kind", "source", "status"]) {
+    const value = textFlag(flags, name);
+    if (value !== undefined) query.set(name, value);
+  }
+  const seconds = readDuration(input, "since");
+  if (seconds !== undefined) query.set("created_after", new Date(Date.now() - seconds * 1_000).toISOString());
+  return query;
+}
+
+const toLine = ({ created_at, id, status, kind, content_type, bytes, file_name, source, message_id, error }: MediaRecord) => ({
+  created_at,
+  id,
+  status,
+  kind,
+  content_type,
+  bytes,
+  file_name,
+  source,
+  message_id,
+  error,
+});
+
+const get: Verb = async (input) => print(input.flags, await read(input, caller(input)));
+
+const download: Verb = async (input) => {
+  const { flags } = input;
+  const { client, repeat } = caller(input);
+  const record = await read(input, { client, repeat });
+  const { id, status, content_type: contentType, bytes } = record;
+  if (status !== "ready") throw new StartupError(`the file is ${status}${record.error === null ? "" : `: ${record.error}`}`);
+  const path = textFlag(flags, "output") ?? localName(record);
+  if (path === "-") {
+    expectSuccess(await downloadToOutput(client, record, repeat()), client, flags);
+    return;
+  }
+  if (existsSync(path)) throw new UsageError(`${path} exists: --output names another file`);
+  expectSuccess(await downloadFile(client, record, path, repeat()), client, flags);
+  print(flags, { id, file: path, content_type: contentType, bytes });
+};
+
+// A person may have chosen the name: it must name no other folder and no hidden file, and be the same on every system.
+const UNSAFE = /[^\p{L}\p{N}._ -]/gu;
+
+const localName = ({ id, file_name: name }: MediaRecord): string => (name ?? "").replaceAll(UNSAFE, "_").replace(/^[. ]+/, "") || id;
+
+const remove: Verb = async (input) => {
+  const id = idOf(input);
+  print(input.flags, (await call(input, caller(input), { method: "DELETE", path: `/v1/media/${id}` })) as object);
+};
+
+const VERBS: Readonly<Record<string, Verb>> = { upload, list, get, download, delete: remove };
