@@ -28,12 +28,13 @@ const WHATSAPP_FILES: Carried["files"] = {
   sticker: { types: ["image/webp"], maxBytes: 500 * 1_024 },
 };
 
-// Twilio's limit of an MMS, and the types that it sends on to every carrier. Carriers show other files as attachments, or not at all.
+// Twilio's limits of an MMS. It fits pictures to the device, and sends other files on as they are, which carriers show as attachments, or not at all.
+const OTHER_MMS = 500 * 1_024;
 const MMS_FILES: Carried["files"] = {
   image: { types: ["image/jpeg", "image/png", "image/gif"], maxBytes: 5 * MB },
-  audio: { types: ["audio/"], maxBytes: 5 * MB },
-  video: { types: ["video/"], maxBytes: 5 * MB },
-  document: { types: ["application/pdf", "text/vcard", "text/csv", "text/plain", "text/calendar"], maxBytes: 5 * MB },
+  audio: { types: ["audio/"], maxBytes: OTHER_MMS },
+  video: { types: ["video/"], maxBytes: OTHER_MMS },
+  document: { types: ["application/pdf", "text/vcard", "text/csv", "text/plain", "text/calendar"], maxBytes: OTHER_MMS },
 };
 
 const WHATSAPP: Carried = {

@@ -9,6 +9,7 @@ import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
 import { FakeTwilio, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import { PUBLISHED_TWILIO, readPublished } from "../support/published.ts";
 import { content as bytesOf, pdf, picture, PNG, upload } from "../support/media.ts";
 
 const SCOPES = ["messages:send", "messages:read", "events:read", "media:read", "media:write"] as const;
@@ -121,18 +122,28 @@ describe("a file on WhatsApp", () => {
 
   test("that was deleted before its message is sent fails the message", async () => {
     const id = await stored(picture());
-    const sendAt = new Date(Date.now() + 3_000).toISOString();
+    const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
     const message = await send({
       channel: "whatsapp",
       recipient: "+4915112345605",
-      send_at: sendAt,
+      send_at: inMs(3_600_000),
       content: { type: "media", kind: "image", media_id: id },
     });
     assert.equal((await client.request("DELETE", `/v1/media/${id}`)).status, 200);
+    const moved = await client.request("PATCH", `/v1/messages/${String(message["id"])}`, { body: { send_at: inMs(5_000) } });
+    assert.equal(moved.status, 200, moved.text);
     const failed = await client.messages.reached(message["id"], "failed");
     assert.partialDeepStrictEqual(failed, { error: { code: "media_missing", permanent: true } });
   });
 });
+
+/** The fields of a request to send, as Twilio describes them. */
+function publishedFields(): string[] {
+  type Published = { paths: Record<string, { post: { requestBody: { content: Record<string, { schema: { properties: object } }> } } }> };
+  const { paths } = readPublished(PUBLISHED_TWILIO) as Published;
+  const { requestBody } = paths["/2010-04-01/Accounts/{AccountSid}/Messages.json"]?.post ?? assert.fail();
+  return Object.keys(requestBody.content["application/x-www-form-urlencoded"]?.schema.properties ?? {});
+}
 
 describe("a file as MMS", () => {
   test("is fetched by the carrier from an expiring URL that shows nothing else", async () => {
@@ -144,6 +155,11 @@ describe("a file as MMS", () => {
     const form = new URLSearchParams(carrier.seen.at(-1)?.body);
     const url = new URL(form.get("MediaUrl") ?? "");
     assert.deepEqual([url.origin, form.get("Body")], ["https://messages.example", "Your parcel"]);
+    if (PUBLISHED_TWILIO.skip === false)
+      assert.deepEqual(
+        [...form.keys()].filter((name) => !publishedFields().includes(name)),
+        [],
+      );
     const response = await fetch(`${godwit.url}${url.pathname}`);
     assert.deepEqual(Buffer.from(await response.arrayBuffer()), bytes);
     assert.equal(response.headers.get("content-type"), "image/jpeg");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { publishedSchemas, PUBLISHED_WHATSAPP } from "../support/published.ts";
 import type { SentContent } from "../../src/model/content.ts";
 import type { OutgoingMedia } from "../../src/providers/carrier-file.ts";
 import { graphError } from "../support/fakes/graph-templates.ts";
@@ -196,6 +197,7 @@ describe("contents on WhatsApp", () => {
       }),
     ],
   ];
+  const requests: object[] = [];
   for (const [name, content, sent] of cases)
     test(name, () =>
       onLink(async ({ graph, connection }) => {
@@ -205,8 +207,22 @@ describe("contents on WhatsApp", () => {
           { kind: "accepted" },
         );
         assert.deepEqual(contentOf(graph), sent([...media.ids.values()][0] ?? ""));
+        requests.push(graph.messages.at(-1) ?? assert.fail());
       }),
     );
+
+  test("the requests follow the published description", { skip: PUBLISHED_WHATSAPP.skip }, () => {
+    const fits = publishedSchemas(PUBLISHED_WHATSAPP);
+    assert.equal(requests.length, cases.length);
+    for (const request of requests) {
+      const { type, interactive } = request as { type: string; interactive?: { type: string } };
+      fits("BaseMessageProperties", request);
+      // The description has neither buttons that open a page, nor the data that receipts return.
+      if (interactive?.type === "cta_url") continue;
+      const own = { type, [type]: (request as Record<string, unknown>)[type] };
+      fits(`${type.replace(/^./, (letter) => letter.toUpperCase())}Message/allOf/1`, own);
+    }
+  });
 
   test("a text that quotes a message names it, and a reaction is nothing else", () =>
     onLink(async ({ graph, connection }) => {
