@@ -23,6 +23,8 @@ const METHODS: Readonly<Record<string, string>> = {
   getWebhookDelivery: "webhookEndpoints.delivery",
   retryWebhookDelivery: "webhookEndpoints.retry",
   streamEvents: "events.stream",
+  createMedia: "media.uploadFromUrl",
+  getMediaContent: "media.download",
   getUsage: "usage.get",
   getQueue: "queue.get",
   getCredential: "credential.get",
@@ -71,6 +73,9 @@ const queryOf = ({ parameters }: SampleOperation): Record<string, string | numbe
     parameters.flatMap(({ name, in: place, example }) => (place === "query" && example !== undefined ? [[name, example]] : [])),
   );
 
+/** Whether the response is a file of any type. */
+const isFile = ({ responses }: SampleOperation): boolean => Object.values(responses).some(({ content = {} }) => "*/*" in content);
+
 const isForm = ({ requestBody }: SampleOperation): boolean =>
   Object.hasOwn(requestBody?.content ?? {}, "application/x-www-form-urlencoded");
 
@@ -83,8 +88,13 @@ function curl(operation: SampleOperation, { method, path }: Place): string {
     String(operation.parameters.find((each) => each.name === name)?.example),
   );
   const isDefault = method === (body === undefined ? "get" : "post");
-  const isStream = typeof responseOf(operation) === "string";
-  const command = ["curl", ...(isStream ? ["-N"] : []), ...(isDefault ? [] : ["-X", method.toUpperCase()])].join(" ");
+  const isStream = typeof responseOf(operation) === "string" && !isFile(operation);
+  const command = [
+    "curl",
+    ...(isStream ? ["-N"] : []),
+    ...(isFile(operation) ? ["-o file"] : []),
+    ...(isDefault ? [] : ["-X", method.toUpperCase()]),
+  ].join(" ");
   const credential = isForm(operation) ? '-u "$GODWIT_KEY_ID:$GODWIT_KEY"' : '-H "Authorization: Bearer $GODWIT_KEY"';
   const hasKey = operation.parameters.some(({ name }) => name === "Idempotency-Key");
   return [
@@ -132,6 +142,7 @@ function typescript(operation: SampleOperation, method: string): string {
   const args = [...pathArguments(operation.parameters), ...(input === undefined ? [] : [typescriptLiteral(input)])];
   const call = `godwit.${method}(${args.join(", ")})`;
   const head = `import { Godwit } from "godwit-sdk";\n\nconst godwit = new Godwit();\n\n`;
+  if (isFile(operation)) return `import { writeFile } from "node:fs/promises";\n${head}await writeFile("file", await ${call});\n`;
   if (isIterable(operation)) {
     const item = itemOf(operation);
     return `${head}for await (const ${item} of ${call}) {\n  console.log(${item});\n}\n`;
@@ -157,6 +168,7 @@ function python(operation: SampleOperation, method: string): string {
       : oneLine;
   const call = `godwit.${resource}.${verb}${PYTHON_KEYWORDS.has(verb) ? "_" : ""}(${args})`;
   const head = "from godwit import Godwit\n\ngodwit = Godwit()\n\n";
+  if (isFile(operation)) return `${head}${call}.save("file")\n`;
   if (isIterable(operation)) {
     const item = toSnakeCase(itemOf(operation));
     return `${head}for ${item} in ${call}:\n    print(${item})\n`;

@@ -38,14 +38,26 @@ const ABSENT = "x-absent";
 const typeNode = (schema: SchemaObject): ts.TypeNode | undefined =>
   ABSENT in schema ? ts.factory.createKeywordTypeNode(ts.SyntaxKind.UndefinedKeyword) : openUnion(schema);
 
-// Its `type` is any text. With it, a comparison of `type` would leave two forms of `data`.
-const CATCH_ALL = "OtherEvent";
+// Their `type` is any text. With them, a comparison of `type` would leave two forms.
+const CATCH_ALLS: ReadonlySet<string> = new Set(["OtherEvent", "OtherContent"]);
 
-/** The schemas with the events that this version knows, which TypeScript tells apart by `type`. */
-function knownEvents(all: Record<string, SchemaObject>): Record<string, SchemaObject> {
-  const { [CATCH_ALL]: _, ...schemas } = all;
-  const { anyOf: forms = [], ...event } = schemas["Event"] as unknown as { anyOf?: { $ref: string }[] };
-  const names = forms.map(({ $ref }) => $ref.split("/").at(-1) ?? "").filter((name) => name !== CATCH_ALL);
+type Union = { anyOf: { $ref?: string }[] };
+
+const nameOf = ({ $ref = "" }: { $ref?: string }): string => $ref.split("/").at(-1) ?? "";
+
+const known = (schema: SchemaObject): object => {
+  const { anyOf: forms, ...rest } = schema as unknown as Union;
+  return { ...rest, anyOf: forms.filter((form) => !CATCH_ALLS.has(nameOf(form))) };
+};
+
+/** The schemas with the events and contents that this version knows, which TypeScript tells apart by `type`. */
+function knownForms(all: Record<string, SchemaObject>): Record<string, SchemaObject> {
+  const schemas = Object.fromEntries(
+    Object.entries(all)
+      .filter(([name]) => !CATCH_ALLS.has(name))
+      .map(([name, schema]) => [name, "anyOf" in schema ? known(schema) : schema]),
+  ) as Record<string, SchemaObject>;
+  const names = (schemas["Event"] as unknown as Union).anyOf.map(nameOf);
   const dataOf = (name: string) => (schemas[name] as unknown as EventForm).properties.data;
   const absent = Object.fromEntries(
     names.flatMap((name) => Object.keys(dataOf(name).properties).map((each) => [each, { [ABSENT]: true }])),
@@ -55,8 +67,7 @@ function knownEvents(all: Record<string, SchemaObject>): Record<string, SchemaOb
     const data = { ...dataOf(name), properties: { ...absent, ...dataOf(name).properties } };
     return [name, { ...form, properties: { ...form.properties, data } }];
   });
-  const known = { ...event, anyOf: names.map((name) => ({ $ref: `#/components/schemas/${name}` })) };
-  return { ...schemas, ...Object.fromEntries(widened), Event: known } as Record<string, SchemaObject>;
+  return { ...schemas, ...Object.fromEntries(widened) } as Record<string, SchemaObject>;
 }
 
 /** Drops the examples of operations, but not fields with the name `example`, which are in the schemas. */
@@ -75,7 +86,7 @@ function shortened({ paths, webhooks, components, ...rest }: Document): Document
     Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, successful(operation)])),
   ]);
   const shown = withoutExamples(Object.fromEntries(rows) as Document["paths"]);
-  return { ...rest, paths: shown, webhooks: withoutExamples(webhooks), components: { ...kept, schemas: knownEvents(schemas) } };
+  return { ...rest, paths: shown, webhooks: withoutExamples(webhooks), components: { ...kept, schemas: knownForms(schemas) } };
 }
 
 async function schemaText(document: Document): Promise<string> {

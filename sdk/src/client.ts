@@ -5,6 +5,7 @@ import { ConsentOfEnvironment } from "./consent-settings.ts";
 import { Events } from "./events.ts";
 import { Keys } from "./keys.ts";
 import { Links } from "./links.ts";
+import { Media } from "./media.ts";
 import { Messages } from "./messages.ts";
 import { OwnCredential } from "./own-credential.ts";
 import { QueueDepth } from "./queue.ts";
@@ -26,6 +27,7 @@ export type GodwitOptions = TransportOptions;
 export class Godwit {
   readonly messages: Messages;
   readonly batches: Batches;
+  readonly media: Media;
   readonly templates: Templates;
   readonly webhookEndpoints: WebhookEndpoints;
   readonly events: Events;
@@ -49,6 +51,7 @@ export class Godwit {
     const transport = new Transport(options);
     this.messages = new Messages(transport);
     this.batches = new Batches(transport);
+    this.media = new Media(transport);
     this.templates = new Templates(transport);
     this.webhookEndpoints = new WebhookEndpoints(transport);
     this.events = new Events(transport);

@@ -6,8 +6,8 @@ export type ErrorCode = Problem["code"] | "unexpected_response";
 /** One invalid value of a request, with its position. */
 export type Fault = NonNullable<Problem["errors"]>[number];
 
-/** The base class of all errors of this package. The only other errors are the reason of your own signal and a `TypeError` for invalid
- *  options. */
+/** The base class of all errors of this package. The only other errors are the reason of your own signal, the error of your own stream of an upload, and
+ *  a `TypeError` for invalid options. */
 export class GodwitError extends Error {
   override readonly name: string = "GodwitError";
   /** The HTTP status of the response, or null if there was none. */
@@ -73,6 +73,17 @@ export class ConnectionError extends GodwitError {
  *  effect. */
 export class TimeoutError extends GodwitError {
   override readonly name = "TimeoutError";
+}
+
+/** An upload failed, and its stream cannot be read again for another attempt. `cause` is the error of the attempt. Upload the file again with
+ *  `idempotencyKey`: if the service has stored it, it returns the same record. */
+export class StreamConsumedError extends GodwitError {
+  override readonly name = "StreamConsumedError";
+
+  constructor(cause?: unknown) {
+    const reason = cause instanceof Error ? `${cause.message}; ` : "";
+    super(`${reason}the stream of the file was read and cannot be sent again: pass a function that opens it, a Blob, or bytes`, { cause });
+  }
 }
 
 /** Whether the error is an `ApiError` with one of these codes. Narrows the type of the error. */

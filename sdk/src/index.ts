@@ -1,9 +1,19 @@
 /** The public names of the package. */
 export { Godwit, type GodwitOptions } from "./client.ts";
 export type { ClientCredentials, TokenSource } from "./credential.ts";
-export { ApiError, ConnectionError, type ErrorCode, type Fault, GodwitError, hasCode, TimeoutError } from "./errors.ts";
+export {
+  ApiError,
+  ConnectionError,
+  type ErrorCode,
+  type Fault,
+  GodwitError,
+  hasCode,
+  StreamConsumedError,
+  TimeoutError,
+} from "./errors.ts";
 export { EventStream, type StreamOptions, type StreamState } from "./event-stream.ts";
 export type { Hooks, RequestEvent, ResponseEvent } from "./hooks.ts";
+export type { UploadOptions } from "./media.ts";
 export type { BodyOf, CallOptions, OperationId, QueryOf, ResponseOf, WriteOptions } from "./operation.ts";
 export { type Page, Pages, type PageWithNext } from "./pages.ts";
 export { type ExportedRecord, type ExportOptions, RecipientExport } from "./recipient-export.ts";
@@ -15,6 +25,8 @@ export type {
   BatchItem,
   CheckedVerification,
   components,
+  // Of a message that was sent or received. Those of a request begin with New.
+  Content,
   ConsentSettings,
   ConsentSettingsChange,
   Credential,
@@ -31,10 +43,12 @@ export type {
   Link,
   LinkTest,
   LoggedRequest,
+  Media,
   Message,
   MessagePart,
   MessageValidation,
   NewBatch,
+  NewContent,
   NewKey,
   NewLink,
   NewMessage,
@@ -59,4 +73,5 @@ export type {
 } from "./schema.ts";
 /** Idempotency keys: a new one to store with your own data, or one that is derived from your own id. */
 export { idempotencyKeyFrom, newUuid as newIdempotencyKey } from "./uuid.ts";
+export type { ByteStream, UploadSource } from "./upload-body.ts";
 export { verifyWebhook, WebhookError, type WebhookFault, type WebhookHeaders, type WebhookOptions } from "./webhook.ts";

@@ -2,17 +2,21 @@
 import { readVariable } from "./environment.ts";
 import type { OperationId } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
+import type { UploadBody } from "./upload-body.ts";
 
-export type Request = { method: string; url: string; headers: Readonly<Record<string, string>>; body: string | undefined };
+export type Request = { method: string; url: string; headers: Readonly<Record<string, string>>; body: string | UploadBody | undefined };
 
 /** The input of an operation, whose types the caller has already checked. */
 export type Input = {
   path?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string | number | undefined>> | undefined;
   body?: unknown;
+  /** The body of an upload, in place of `body`. */
+  file?: UploadBody;
+  contentType?: string;
 };
 
-export function toRequest(baseUrl: string, id: OperationId, { path = {}, query = {}, body }: Input): Request {
+export function toRequest(baseUrl: string, id: OperationId, { path = {}, query = {}, body, file, contentType }: Input): Request {
   const [method, template] = OPERATIONS[id];
   const filledPath = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]));
   const parameters = new URLSearchParams();
@@ -21,8 +25,8 @@ export function toRequest(baseUrl: string, id: OperationId, { path = {}, query =
   return {
     method,
     url: `${baseUrl}${filledPath}${search === "" ? "" : `?${search}`}`,
-    headers: body === undefined ? {} : { "content-type": "application/json" },
-    body: body === undefined ? undefined : JSON.stringify(body),
+    headers: body === undefined && file === undefined ? {} : { "content-type": contentType ?? "application/json" },
+    body: file ?? (body === undefined ? undefined : JSON.stringify(body)),
   };
 }
 

@@ -1893,7 +1893,7 @@ export interface components {
             canceled_at: string | null;
         };
         /** @description The content of a message that is more than a text. See [Content](/docs/content). */
-        Content: components["schemas"]["MediaContent"] | components["schemas"]["ButtonsContent"] | components["schemas"]["ListContent"] | components["schemas"]["LocationContent"] | components["schemas"]["ContactsContent"] | components["schemas"]["ReactionContent"] | components["schemas"]["TemplateContent"] | components["schemas"]["ReplyContent"] | components["schemas"]["FormContent"] | components["schemas"]["OrderContent"] | components["schemas"]["SystemContent"] | components["schemas"]["UnsupportedContent"] | components["schemas"]["OtherContent"];
+        Content: components["schemas"]["MediaContent"] | components["schemas"]["ButtonsContent"] | components["schemas"]["ListContent"] | components["schemas"]["LocationContent"] | components["schemas"]["ContactsContent"] | components["schemas"]["ReactionContent"] | components["schemas"]["TemplateContent"] | components["schemas"]["ReplyContent"] | components["schemas"]["FormContent"] | components["schemas"]["OrderContent"] | components["schemas"]["SystemContent"] | components["schemas"]["UnsupportedContent"];
         /** @description A picture, recording, film, document or sticker. */
         MediaContent: {
             /** @constant */
@@ -2172,11 +2172,6 @@ export interface components {
             kind: string;
             /** @description The content as the carrier sent it, as JSON text. Null if it is too large. */
             original: string | null;
-        };
-        /** @description A content of a type that a later version of the service adds. */
-        OtherContent: {
-            /** @description The type of the content. */
-            type: string;
         };
         /** @description The result of a validation. */
         MessageValidation: {
@@ -5175,7 +5170,6 @@ export type FormContent = components['schemas']['FormContent'];
 export type OrderContent = components['schemas']['OrderContent'];
 export type SystemContent = components['schemas']['SystemContent'];
 export type UnsupportedContent = components['schemas']['UnsupportedContent'];
-export type OtherContent = components['schemas']['OtherContent'];
 export type MessageValidation = components['schemas']['MessageValidation'];
 export type LinkWeight = components['schemas']['LinkWeight'];
 export type MessagePage = components['schemas']['MessagePage'];

@@ -1,13 +1,14 @@
 /** Makes calls: each with one idempotency key, and with retries within its limits. */
 import { toCredential, type Credential, type CredentialOptions, type TokenResponse, type TokenRequest } from "./credential.ts";
 import { Deadline, wait } from "./deadline.ts";
-import { GodwitError, unexpectedResponse } from "./errors.ts";
-import { readFailure, readJson, send, type Fetch } from "./exchange.ts";
+import { GodwitError, StreamConsumedError, unexpectedResponse } from "./errors.ts";
+import { readFailure, readJson, send, withinDeadline, type Fetch } from "./exchange.ts";
 import type { Hooks } from "./hooks.ts";
-import type { InputOf, OperationId, ResponseOf, WriteOptions } from "./operation.ts";
+import type { CallOptions, InputOf, OperationId, ResponseOf, WriteOptions } from "./operation.ts";
 import { lowerCased, parseBaseUrl, toRequest, type Input, type Request } from "./request.ts";
 import { Call, parseRateLimit, type ApiResponse } from "./response.ts";
 import { isRetryable, LIMITS, resolveLimits, retryDelayMs, type Limits } from "./retry.ts";
+import { isUploadBody, type UploadBody } from "./upload-body.ts";
 import { newUuid } from "./uuid.ts";
 
 export type TransportOptions = CredentialOptions &
@@ -27,6 +28,8 @@ export type TransportOptions = CredentialOptions &
   };
 
 type AttemptOptions = Limits & { signal?: AbortSignal | undefined; credential?: Credential; idempotencyKey: string | null };
+
+type Attempt = (request: Request, options: AttemptOptions) => Promise<ApiResponse<unknown>>;
 
 export class Transport {
   readonly #baseUrl: string;
@@ -50,6 +53,18 @@ export class Transport {
     return new Call(this.#execute(id, input, options) as Promise<ApiResponse<ResponseOf<Id>>>);
   }
 
+  /** Makes a call whose body is a file, and closes the file at its end. */
+  upload<Id extends OperationId>(id: Id, input: Input & { file: UploadBody }, options: WriteOptions): Call<ResponseOf<Id>> {
+    const response = this.#execute(id, input, options).finally(() => input.file.end());
+    return new Call(response as Promise<ApiResponse<ResponseOf<Id>>>);
+  }
+
+  /** Makes a call whose response is a file. */
+  download(id: OperationId, input: Input, options: CallOptions = {}): Call<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const attempt = (request: Request, limits: AttemptOptions) => this.#attemptDownload(request, limits);
+    return new Call(this.#execute(id, input, options, attempt) as Promise<ApiResponse<ReadableStream<Uint8Array<ArrayBuffer>>>>);
+  }
+
   /** Opens a streaming response and returns it when its headers have arrived. Makes one attempt. The caller owns the deadline. */
   async open(
     id: OperationId,
@@ -68,7 +83,7 @@ export class Transport {
     throw unexpectedResponse(response, `the response is not ${accept}: check that baseUrl is the URL of a Godwit service`);
   }
 
-  async #execute(id: OperationId, input: Input, options: WriteOptions): Promise<ApiResponse<unknown>> {
+  async #execute(id: OperationId, input: Input, options: WriteOptions, attempt = this.#attemptJson): Promise<ApiResponse<unknown>> {
     const request = toRequest(this.#baseUrl, id, input);
     const isWrite = request.method === "POST" || request.method === "PATCH";
     const idempotencyKey = isWrite ? (options.idempotencyKey ?? newUuid()) : null;
@@ -76,7 +91,7 @@ export class Transport {
       ...this.#headers,
       ...lowerCased(options.headers),
       ...request.headers,
-      accept: "application/json",
+      accept: attempt === this.#attemptJson ? "application/json" : "*/*",
       ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
     };
     const attemptOptions = {
@@ -85,17 +100,17 @@ export class Transport {
       credential: this.#credential,
       idempotencyKey,
     };
-    return this.#retry({ ...request, headers }, attemptOptions);
+    return this.#retry({ ...request, headers }, attemptOptions, attempt);
   }
 
   /** Fetches a token in one attempt; the calls that wait for it retry. Ignores the signal of a call, because other calls may wait for
    *  the same token. */
   #fetchToken({ headers, body }: TokenRequest): Promise<ApiResponse<TokenResponse>> {
     const request = { method: "POST", url: `${this.#baseUrl}/v1/oauth/token`, headers: { ...this.#headers, ...headers }, body };
-    return this.#attempt(request, { ...this.#limits, idempotencyKey: null }) as Promise<ApiResponse<TokenResponse>>;
+    return this.#attemptJson(request, { ...this.#limits, idempotencyKey: null }) as Promise<ApiResponse<TokenResponse>>;
   }
 
-  async #retry(request: Request, options: AttemptOptions): Promise<ApiResponse<unknown>> {
+  async #retry(request: Request, options: AttemptOptions, attempt: Attempt): Promise<ApiResponse<unknown>> {
     const endsAt = performance.now() + options.totalTimeoutMs;
     const { idempotencyKey, signal } = options;
     const call = { method: request.method, path: new URL(request.url).pathname, idempotencyKey };
@@ -104,18 +119,20 @@ export class Transport {
       this.#hooks.onRequest?.(about);
       const startedAt = performance.now();
       const timeoutMs = Math.min(options.timeoutMs, endsAt - startedAt);
-      const outcome = await this.#attempt(request, { ...options, timeoutMs }).catch((error: unknown) => ({ error }));
+      const outcome = await attempt(request, { ...options, timeoutMs }).catch((error: unknown) => ({ error }));
       const durationMs = performance.now() - startedAt;
       if (!("error" in outcome)) {
         const { status, requestId } = outcome;
         this.#hooks.onResponse?.({ ...about, durationMs, status, requestId, error: null, retryMs: null });
         return { ...outcome, attempts };
       }
-      const { error } = outcome;
-      if (error instanceof GodwitError) Object.assign(error, { attempts, idempotencyKey });
-      const delayMs = retryDelayMs(attempts, error);
+      const delayMs = retryDelayMs(attempts, outcome.error);
       const isLast = attempts > options.maxRetries || performance.now() + delayMs >= endsAt;
-      const retryMs = isLast || signal?.aborted === true || !isRetryable(error) ? null : delayMs;
+      const isRepeated = !isLast && signal?.aborted !== true && isRetryable(outcome.error);
+      const isConsumed = isRepeated && isUploadBody(request.body) && request.body.isConsumed;
+      const error = isConsumed ? new StreamConsumedError(outcome.error) : outcome.error;
+      if (error instanceof GodwitError) Object.assign(error, { attempts, idempotencyKey });
+      const retryMs = isRepeated && !isConsumed ? delayMs : null;
       const { status, requestId } = error instanceof GodwitError ? error : { status: null, requestId: null };
       this.#hooks.onResponse?.({ ...about, durationMs, status, requestId, error, retryMs });
       if (retryMs === null) throw error;
@@ -123,20 +140,32 @@ export class Transport {
     }
   }
 
-  async #attempt(request: Request, { credential, idempotencyKey, signal, timeoutMs }: AttemptOptions): Promise<ApiResponse<unknown>> {
-    const deadline = new Deadline(signal);
-    deadline.set(timeoutMs, `${request.method} ${new URL(request.url).pathname}`);
+  readonly #attemptJson: Attempt = async (request, options) => {
+    const deadline = new Deadline(options.signal);
     try {
-      const response = await this.#sendAuthorized(request, credential, deadline);
-      if (!response.ok) throw await readFailure(response, deadline);
-      const data = await readJson(response, deadline);
-      const { status, headers } = response;
-      const isReplayed = headers.get("idempotent-replayed") === "true";
-      const requestId = headers.get("x-request-id");
-      return { data, status, requestId, isReplayed, idempotencyKey, rateLimit: parseRateLimit(headers), attempts: 1, headers };
+      const response = await this.#respond(request, options, deadline);
+      return toApiResponse(response, await readJson(response, deadline), options);
     } finally {
       deadline.end();
     }
+  };
+
+  async #attemptDownload(request: Request, options: AttemptOptions): Promise<ApiResponse<unknown>> {
+    const deadline = new Deadline(options.signal);
+    try {
+      const response = await this.#respond(request, options, deadline);
+      return toApiResponse(response, streamOf(response, deadline, options.timeoutMs), options);
+    } catch (error) {
+      deadline.end();
+      throw error;
+    }
+  }
+
+  async #respond(request: Request, { credential, timeoutMs }: AttemptOptions, deadline: Deadline): Promise<Response> {
+    deadline.set(timeoutMs, `${request.method} ${new URL(request.url).pathname}`);
+    const response = await this.#sendAuthorized(request, credential, deadline);
+    if (!response.ok) throw await readFailure(response, deadline);
+    return response;
   }
 
   /** Sends the request with a token. After a 401 it fetches another token and repeats the request once: a token can become invalid before
@@ -153,4 +182,38 @@ export class Transport {
     await response.body?.cancel();
     return sendWith(another);
   }
+}
+
+function toApiResponse({ status, headers }: Response, data: unknown, { idempotencyKey }: AttemptOptions): ApiResponse<unknown> {
+  const isReplayed = headers.get("idempotent-replayed") === "true";
+  const requestId = headers.get("x-request-id");
+  return { data, status, requestId, isReplayed, idempotencyKey, rateLimit: parseRateLimit(headers), attempts: 1, headers };
+}
+
+/** The body of a response. The time limit is that of each wait for bytes, and not of the caller's work with them. */
+function streamOf({ body }: Response, deadline: Deadline, timeoutMs: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  deadline.pause();
+  const reader = body?.getReader();
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        deadline.set(timeoutMs, "the next part of the file");
+        try {
+          const part = await withinDeadline(async () => reader?.read(), deadline);
+          deadline.pause();
+          if (part?.value !== undefined) return controller.enqueue(part.value);
+          deadline.end();
+          controller.close();
+        } catch (error) {
+          deadline.end();
+          throw error;
+        }
+      },
+      async cancel(reason) {
+        deadline.end();
+        await reader?.cancel(reason).catch(() => undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -11,7 +11,7 @@ export type Behavior =
   | { kind: "pass" | "cut" | "lose" | "tear" | "hang" }
   | { kind: "respond"; status: number; headers?: Record<string, string>; body?: unknown };
 
-export type ReceivedRequest = { method: string; path: string; headers: Record<string, string>; body: string; at: number };
+export type ReceivedRequest = { method: string; path: string; headers: Record<string, string>; body: string; bytes: Buffer; at: number };
 
 export class FaultyProxy {
   /** Every request that arrived. */
@@ -57,11 +57,13 @@ export class FaultyProxy {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    const bytes = Buffer.concat(chunks);
     const heard = {
       method: request.method ?? "",
       path: request.url ?? "",
       headers,
-      body: Buffer.concat(chunks).toString(),
+      body: bytes.toString(),
+      bytes,
       at: performance.now(),
     };
     this.heard.push(heard);
@@ -76,15 +78,15 @@ export class FaultyProxy {
 
   async #pass(
     url: string,
-    { method, headers, body }: ReceivedRequest,
+    { method, headers, bytes }: ReceivedRequest,
     response: ServerResponse,
     kind: "pass" | "lose" | "tear",
   ): Promise<void> {
-    const { host: _, connection: __, "content-length": ___, ...rest } = headers;
+    const { host: _, connection: __, "content-length": ___, "transfer-encoding": ____, ...rest } = headers;
     const leaving = new AbortController();
     response.once("close", () => leaving.abort());
     const init = { method, headers: rest, redirect: "manual", signal: leaving.signal } as const;
-    const fetched = await fetch(url, body === "" ? init : { ...init, body });
+    const fetched = await fetch(url, bytes.length === 0 ? init : { ...init, body: bytes });
     this.statuses.push(fetched.status);
     if (kind === "lose") {
       await fetched.text();
@@ -95,7 +97,7 @@ export class FaultyProxy {
       fetched.status,
       [...fetched.headers].filter(([name]) => !/^(connection|transfer-encoding|keep-alive)$/.test(name)).flat(),
     );
-    if (kind === "tear") response.write((await fetched.text()).slice(0, 100), () => response.destroy());
+    if (kind === "tear") response.write(new Uint8Array(await fetched.arrayBuffer()).subarray(0, 100), () => response.destroy());
     else for await (const chunk of fetched.body ?? []) response.write(chunk);
     response.end();
   }

@@ -1,6 +1,5 @@
 /** Uploads a local file, or names a URL from which the service fetches it. */
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { groupDigits } from "../lib/group-digits.ts";
 import type { ClientConfig } from "./client-config.ts";
@@ -32,7 +31,7 @@ export async function uploadFile(
   const request: ApiRequest = {
     method: "POST",
     path: `/v1/media?${query.toString()}`,
-    file: withProgress({ bytes, open: () => createReadStream(source) }, progress),
+    file: withProgress({ bytes, open: () => piecesOf(source) }, progress),
     headers,
   };
   try {
@@ -43,21 +42,33 @@ export async function uploadFile(
 }
 
 async function sizeOf(path: string): Promise<number> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(error.code === "ENOENT" ? `there is no file ${path}` : `${path} cannot be read: ${error.message}`);
   });
-  if (!found.isFile()) throw new UsageError(`${path} is not a file`);
-  return found.size;
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new UsageError(`${path} is not a file`);
+    return found.size;
+  } finally {
+    await file.close();
+  }
+}
+
+/** An error to open the file is one of the iteration. A stream would emit it before it has a reader. */
+async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
+  const file = await open(path);
+  yield* file.createReadStream() as AsyncIterable<Uint8Array>;
 }
 
 /** Reports the progress to a person at a terminal. */
-function withProgress({ bytes, open }: SourceFile, progress: ProgressLine): SourceFile {
-  if (!process.stderr.isTTY) return { bytes, open };
+function withProgress(file: SourceFile, progress: ProgressLine): SourceFile {
+  if (!process.stderr.isTTY) return file;
+  const { bytes } = file;
   return {
     bytes,
     async *open() {
       let sent = 0;
-      for await (const piece of open()) {
+      for await (const piece of file.open()) {
         yield piece;
         sent += piece.length;
         progress.show(() => progressText("uploaded", sent, bytes));

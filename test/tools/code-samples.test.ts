@@ -58,7 +58,7 @@ test("the samples in TypeScript have the types of the SDK", (t) => {
     const body = source.replaceAll(/^(import .*|const godwit = new Godwit\(\);)\n/gm, "");
     return `export async function sample${index}() {\n${body}}\n`;
   });
-  const head = `import type { Godwit } from ${JSON.stringify(join(ROOT, "sdk", "src", "index.ts"))};\ndeclare const godwit: Godwit;\n`;
+  const head = `import { writeFile } from "node:fs/promises";\nimport type { Godwit } from ${JSON.stringify(join(ROOT, "sdk", "src", "index.ts"))};\ndeclare const godwit: Godwit;\n`;
   writeFileSync(join(folder, "samples.ts"), head + calls.join("\n"));
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
