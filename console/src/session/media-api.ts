@@ -14,7 +14,7 @@ export type UploadOptions = {
   signal: AbortSignal;
 };
 
-type Answered = { status: number; headers: Headers; text: string };
+type Received = { status: number; headers: Headers; text: string };
 
 export class MediaApi {
   readonly #token: TokenSource;
@@ -46,9 +46,9 @@ export class MediaApi {
   /** Uploads a file. Without a declared type, so that a file with JSON is not read as a request. */
   async upload(file: File, options: UploadOptions): Promise<Media> {
     const path = `/v1/media?${new URLSearchParams({ file_name: file.name }).toString()}`;
-    const answered = await this.#withToken((token) => post(path, file, token, options));
-    if (answered.status !== 201) throw parseApiError(answered, answered.text);
-    return JSON.parse(answered.text) as Media;
+    const received = await this.#withToken((token) => post(path, file, token, options));
+    if (received.status !== 201) throw parseApiError(received, received.text);
+    return JSON.parse(received.text) as Media;
   }
 
   async #request(method: string, path: string, signal?: AbortSignal): Promise<Response> {
@@ -67,17 +67,17 @@ export class MediaApi {
   /** Repeats a request that was refused for its token with another token, if there is one. */
   async #withToken<T extends { status: number }>(send: (token: string) => Promise<T>): Promise<T> {
     const token = await this.#token();
-    const answered = await send(token);
-    if (answered.status !== 401) return answered;
+    const received = await send(token);
+    if (received.status !== 401) return received;
     const another = await this.#token(token);
-    return another === token ? answered : send(another);
+    return another === token ? received : send(another);
   }
 }
 
 const pathOf = (id: string): string => `/v1/media/${encodeURIComponent(id)}`;
 
 /** Sends a file with an XMLHttpRequest, because fetch reports no progress of a request. */
-function post(path: string, file: File, token: string, { idempotencyKey, onProgress, signal }: UploadOptions): Promise<Answered> {
+function post(path: string, file: File, token: string, { idempotencyKey, onProgress, signal }: UploadOptions): Promise<Received> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", path);

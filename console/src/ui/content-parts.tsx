@@ -1,4 +1,4 @@
-/** Contents without a file and without buttons: places, people, answers, orders, and what the console does not know. */
+/** Contents without a file and without buttons: places, people, forms, orders, and those of unknown types. */
 import type { components } from "godwit-sdk";
 import type { JSX } from "preact";
 
@@ -71,16 +71,16 @@ const parsed = (text: string | null): unknown => {
   }
 };
 
-export function FormAnswers({ content: { name, response } }: { content: Schemas["FormContent"] }): JSX.Element {
-  const answers = parsed(response);
-  const isFlat = typeof answers === "object" && answers !== null && !Array.isArray(answers);
+export function FormEntries({ content: { name, response } }: { content: Schemas["FormContent"] }): JSX.Element {
+  const entries = parsed(response);
+  const isFlat = typeof entries === "object" && entries !== null && !Array.isArray(entries);
   return (
     <div class="content-card">
       <p class="strong">{name ?? "Form"}</p>
       {isFlat ? (
-        <Pairs rows={Object.entries(answers).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)])} />
+        <Pairs rows={Object.entries(entries).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)])} />
       ) : (
-        <p class="quiet">{response ?? "The answers were too large to keep."}</p>
+        <p class="quiet">{response ?? "The entries were too large to keep."}</p>
       )}
     </div>
   );

@@ -1,7 +1,7 @@
 /** A message as the phone shows it: its file, its text, and the buttons or the list below. */
 import type { components, Message } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
-import { ContactCards, FormAnswers, Original, Order, Place } from "./content-parts.tsx";
+import { ContactCards, FormEntries, Original, Order, Place } from "./content-parts.tsx";
 import { textBeside, type KnownContent } from "./content-summary.ts";
 import { MediaView } from "./media-view.tsx";
 
@@ -67,7 +67,7 @@ function Content({ content, body }: { content: KnownContent; body: string | null
     case "reply":
       return <Reply content={content} />;
     case "form":
-      return <FormAnswers content={content} />;
+      return <FormEntries content={content} />;
     case "order":
       return <Order content={content} />;
     case "system":
@@ -83,7 +83,7 @@ const Header = ({ header }: { header: Schemas["TextHeader"] | Schemas["MediaHead
   header.type === "text" ? <p class="bubble-header">{header.text}</p> : <MediaView file={header} />;
 
 /** The buttons below a text. Nothing happens when they are pressed here. `about`: where a button leads. */
-export const ButtonList = ({ buttons }: { buttons: readonly { title: string; about: string | null }[] }): JSX.Element => (
+const ButtonList = ({ buttons }: { buttons: readonly { title: string; about: string | null }[] }): JSX.Element => (
   <ul class="bubble-buttons" aria-label="Buttons">
     {buttons.map(({ title, about }, at) => (
       // oxlint-disable-next-line react/no-array-index-key -- Two buttons may have the same text.
