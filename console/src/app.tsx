@@ -16,6 +16,8 @@ import { useResource } from "./lib/resource.ts";
 import { Link, redirect, useAddress } from "./lib/router.tsx";
 import { useOnChange } from "./lib/timing.ts";
 import { forgetKeptDraft } from "./messages/draft.ts";
+import { FilePage } from "./media/file-page.tsx";
+import { MediaPage } from "./media/media-page.tsx";
 import { MessagePage } from "./messages/message-page.tsx";
 import { MessagesPage } from "./messages/messages-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
@@ -127,6 +129,7 @@ function findPage(section: string, id: string | undefined): JSX.Element | undefi
     if (section === "suppressions") return <SuppressionsPage key={id} id={id} />;
     if (section === "carriers") return <CarrierPage key={id} id={id} />;
     if (section === "requests") return <RequestPage key={id} id={id} />;
+    if (section === "media") return <FilePage key={id} id={id} />;
     if (section === "keys") return <KeysPage key={id} id={id} />;
     return undefined;
   }
@@ -159,6 +162,7 @@ const PAGES: Readonly<Record<string, JSX.Element>> = {
     </CarrierNames>
   ),
   templates: <TemplatesPage />,
+  media: <MediaPage />,
   endpoints: <EndpointsPage />,
   suppressions: <SuppressionsPage />,
   usage: <UsagePage />,

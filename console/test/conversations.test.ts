@@ -6,7 +6,9 @@ import { progressOf } from "../src/batches/batch.ts";
 import {
   blockingSuppression,
   mergeMessages,
+  isReactionIn,
   ownSideOf,
+  reactionsOn,
   replyDefaults,
   toConversations,
   windowOf,
@@ -29,6 +31,38 @@ const outbound = (id: string, fields: Partial<Message> = {}): Message =>
   }) as Message;
 const inbound = (id: string, fields: Partial<Message> = {}): Message =>
   outbound(id, { direction: "inbound", recipient: OWN, sender: PERSON, ...fields });
+
+describe("reactions", () => {
+  const reaction = (id: string, target: string | null, emoji: string | null, from = inbound): Message =>
+    from(id, { content: { type: "reaction", message_id: target, emoji } });
+
+  test("count once for each side, and the last one counts", () => {
+    const messages = [
+      outbound("1"),
+      reaction("2", "1", "👍"),
+      reaction("3", "1", "❤️"),
+      reaction("4", "1", "🙏", outbound),
+      reaction("5", null, "👍"),
+    ];
+    const on = reactionsOn(messages).get("1") ?? [];
+    assert.deepEqual(
+      on.map(({ emoji, by }) => [emoji, by.id]),
+      [
+        ["❤️", "3"],
+        ["🙏", "4"],
+      ],
+    );
+    assert.deepEqual(reactionsOn([...messages, reaction("6", "1", null)]).get("1")?.length, 1);
+  });
+
+  test("on a message that is not shown are messages of their own", () => {
+    const known = new Map([["1", outbound("1")]]);
+    assert.ok(isReactionIn(reaction("2", "1", "👍"), known));
+    assert.ok(!isReactionIn(reaction("3", "7", "👍"), known));
+    assert.ok(!isReactionIn(reaction("4", null, "👍"), known));
+    assert.ok(!isReactionIn(outbound("5", { content: null }), known));
+  });
+});
 
 describe("messages", () => {
   test("are merged oldest first, with the newest record of each", () => {

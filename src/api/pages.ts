@@ -7,7 +7,7 @@ import { docsPages } from "./docs-pages.ts";
 import { HTML_TYPE, type Page, type PageResponse } from "./page.ts";
 import { openApiPage } from "./openapi-document.ts";
 import { JSON_TYPE } from "./responses.ts";
-import { StaticFolder, staticResponse, STRICT_HEADERS } from "./static-file.ts";
+import { CONSOLE_HEADERS, StaticFolder, staticResponse } from "./static-file.ts";
 
 export type PagesOptions = {
   /** The service has the routes of the API. */
@@ -50,7 +50,7 @@ const CONSOLE_PATHS = ["/console", "/console/", "/console/{section}", "/console/
 /** The console: one page for every path below /console, and the files that Vite built from console/ for it. */
 export function consolePages(folder = CONSOLE): Page[] {
   const files = new StaticFolder(folder, "console");
-  const app: Page["render"] = async ({ headers }) => staticResponse(await files.read("index.html"), HTML_TYPE, headers, STRICT_HEADERS);
+  const app: Page["render"] = async ({ headers }) => staticResponse(await files.read("index.html"), HTML_TYPE, headers, CONSOLE_HEADERS);
   return [
     ...CONSOLE_PATHS.map((path): Page => ({ method: "GET", path, render: app })),
     { method: "GET", path: "/console/assets/{file}", render: files.renderAsset },

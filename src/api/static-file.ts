@@ -18,16 +18,24 @@ const toStaticFile = async (plain: Buffer): Promise<StaticFile> => ({
 
 /** The headers of a page: scripts and styles only from files of this service, connections only to this service, and no conversion of text into
  *  markup. */
-export const STRICT_HEADERS: Record<string, string> = {
-  "content-security-policy": [
-    "default-src 'none'; script-src 'self'; style-src 'self'",
-    "img-src 'self'; connect-src 'self'",
-    "require-trusted-types-for 'script'; trusted-types 'none'",
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  ].join("; "),
-  "cross-origin-opener-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-};
+export const STRICT_HEADERS = headersOf("img-src 'self'");
+
+/** The headers of the console. It fetches files with an access token, which no element can send, and shows pictures, recordings and films from its memory
+ *  at blob: addresses. Only scripts of this origin can make such an address, and script-src permits none. */
+export const CONSOLE_HEADERS = headersOf("img-src 'self' blob:; media-src blob:");
+
+function headersOf(sources: string): Record<string, string> {
+  return {
+    "content-security-policy": [
+      "default-src 'none'; script-src 'self'; style-src 'self'",
+      `${sources}; connect-src 'self'`,
+      "require-trusted-types-for 'script'; trusted-types 'none'",
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ].join("; "),
+    "cross-origin-opener-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+  };
+}
 
 /** Responds with the compressed bytes if the client accepts them, and with 304 if it has them. */
 export function staticResponse(

@@ -35,6 +35,7 @@ describe("the page", () => {
       const policy = reply.headers.get("content-security-policy") ?? "";
       assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
       assert.doesNotMatch(policy, /unsafe|\*|data:|https?:/);
+      assert.match(policy, /; img-src 'self' blob:; media-src blob:; connect-src 'self';/);
       assert.match(policy, /frame-ancestors 'none'/);
       assert.match(policy, /require-trusted-types-for 'script'/);
       assert.doesNotMatch(reply.text, /<script(?![^>]* src=)|<style| on\w+=/, "no inline script or style");

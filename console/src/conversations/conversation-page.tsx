@@ -6,12 +6,14 @@ import { formatDay } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { useMay } from "../session/use-session.ts";
 import { MessageErrorCode } from "../ui/error-code.tsx";
+import { MessageBubble } from "../ui/message-content.tsx";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { More } from "../ui/pages.tsx";
+import { Quoted } from "../ui/quoted.tsx";
 import { ScanStatus } from "../ui/scan-status.tsx";
 import { Status } from "../ui/status.tsx";
-import { ownSideOf } from "./conversation.ts";
+import { isReactionIn, ownSideOf, reactionsOn, type Reaction } from "./conversation.ts";
 import { ReplyBox } from "./reply-box.tsx";
 import { useConversation } from "./use-conversation.ts";
 
@@ -39,25 +41,51 @@ export function ConversationPage({ person }: { person: string }): JSX.Element {
   );
 }
 
-function Thread({ messages, isComplete }: { messages: readonly Message[]; isComplete: boolean }): JSX.Element | null {
+type ThreadProps = { messages: readonly Message[]; isComplete: boolean };
+
+function Thread({ messages, isComplete }: ThreadProps): JSX.Element | null {
   if (messages.length === 0) return isComplete ? <Empty title="No messages with this person" /> : null;
+  const reactions = reactionsOn(messages);
+  const known = new Map(messages.map((message) => [message.id, message]));
+  // The phone shows a reaction beside its message.
+  const shown = messages.filter((message) => !isReactionIn(message, known));
   return (
     <ol class="thread" aria-label="Messages">
-      {messages.map((message, at) => {
-        const isNewDay = formatDay(message.created_at) !== formatDay(messages[at - 1]?.created_at ?? message.created_at) || at === 0;
-        return <Item key={message.id} message={message} day={isNewDay ? formatDay(message.created_at) : undefined} />;
+      {shown.map((message, at) => {
+        const isNewDay = formatDay(message.created_at) !== formatDay(shown[at - 1]?.created_at ?? message.created_at) || at === 0;
+        return (
+          <Item
+            key={message.id}
+            message={message}
+            day={isNewDay ? formatDay(message.created_at) : undefined}
+            quoted={known.get(message.in_reply_to ?? "")}
+            reactions={reactions.get(message.id) ?? []}
+          />
+        );
       })}
     </ol>
   );
 }
 
-function Item({ message, day }: { message: Message; day: string | undefined }): JSX.Element {
-  const { id, direction, channel, body, status, error, created_at: at } = message;
+type ItemProps = {
+  message: Message;
+  day: string | undefined;
+  quoted: Message | undefined;
+  reactions: readonly Reaction[];
+};
+
+function Item({ message, day, quoted, reactions }: ItemProps): JSX.Element {
+  const { id, direction, channel, status, error, created_at: at, in_reply_to: replyTo } = message;
   const isInbound = direction === "inbound";
   return (
     <li class={isInbound ? "inbound" : "outbound"}>
       {day !== undefined && <p class="day quiet">{day}</p>}
-      <p class="bubble">{body ?? <span class="quiet">No text</span>}</p>
+      {/* An SMS quotes nothing. */}
+      <MessageBubble
+        message={message}
+        quoted={replyTo !== null && channel === "whatsapp" ? <Quoted id={replyTo} known={quoted} /> : undefined}
+      />
+      {reactions.length > 0 && <Reactions of={reactions} />}
       <p class="about quiet">
         {isInbound ? "to" : "from"} {ownSideOf(message) ?? "the default sender"} · {channel} · <Ago iso={at} /> ·{" "}
         {!isInbound && <Status of={status} />} {error !== null && <MessageErrorCode code={error.code} />}{" "}
@@ -66,3 +94,16 @@ function Item({ message, day }: { message: Message; day: string | undefined }): 
     </li>
   );
 }
+
+const Reactions = ({ of }: { of: readonly Reaction[] }): JSX.Element => (
+  <p class="reactions">
+    {of.map(({ emoji, by: { id, direction, status } }) => (
+      <Link key={id} to={`messages/${id}`}>
+        {emoji}
+        <span class="unseen">
+          Reaction of {direction === "inbound" ? "the person" : "yours"}, {status}
+        </span>
+      </Link>
+    ))}
+  </p>
+);

@@ -61,3 +61,29 @@ export function replyDefaults(messages: readonly Message[]): ReplyDefaults {
   if (inbound !== undefined) return { channel: inbound.channel, sender: inbound.recipient };
   return { channel: messages.at(-1)?.channel ?? "sms", sender: "" };
 }
+
+/** The emoji of one side on a message. */
+export type Reaction = { emoji: string; by: Message };
+
+/** The message that a reaction is on. Null for other messages, and if the message is not known. */
+function targetOf({ content }: Message): string | null {
+  return content?.type === "reaction" && "message_id" in content ? content.message_id : null;
+}
+
+/** Whether the message is a reaction on one of the known messages. */
+export const isReactionIn = (message: Message, known: ReadonlyMap<string, Message>): boolean => known.has(targetOf(message) ?? "");
+
+/** The reactions on messages, by their ids. Of several of one side the last one counts, and one without an emoji removes the earlier one. */
+export function reactionsOn(messages: readonly Message[]): ReadonlyMap<string, readonly Reaction[]> {
+  const byTarget = new Map<string, Map<string, Reaction>>();
+  for (const message of messages) {
+    const target = targetOf(message);
+    if (target === null) continue;
+    const emoji = message.content !== null && "emoji" in message.content ? message.content.emoji : null;
+    const sides = byTarget.get(target) ?? new Map<string, Reaction>();
+    if (emoji === null) sides.delete(message.direction);
+    else sides.set(message.direction, { emoji, by: message });
+    byTarget.set(target, sides);
+  }
+  return new Map(Array.from(byTarget, ([id, sides]) => [id, [...sides.values()]]));
+}

@@ -2,7 +2,6 @@
 import type { Message } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { excerpt } from "../lib/format.ts";
 import { Link, navigate, replaceQuery, useAddress } from "../lib/router.tsx";
 import { useScan } from "../lib/scan.ts";
 import { useEvents } from "../session/live.tsx";
@@ -10,6 +9,7 @@ import { useApi } from "../session/use-session.ts";
 import { SelectField } from "../ui/field.tsx";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Page } from "../ui/page.tsx";
+import { ContentSummary } from "../ui/quoted.tsx";
 import { ScanStatus } from "../ui/scan-status.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
@@ -100,10 +100,10 @@ const COLUMNS: readonly Column<Conversation>[] = [
   },
   {
     name: "Last message",
-    cell: ({ newest: { direction, body } }) => (
+    cell: ({ newest }) => (
       <span class="excerpt">
-        {direction === "outbound" && <span class="quiet">You: </span>}
-        {body === null ? <span class="quiet">No text</span> : excerpt(body)}
+        {newest.direction === "outbound" && <span class="quiet">You: </span>}
+        <ContentSummary message={newest} />
       </span>
     ),
   },

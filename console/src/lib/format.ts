@@ -55,6 +55,15 @@ export const words = (code: string): string => code.replaceAll("_", " ");
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${formatCount(count)} ${count === 1 ? one : many}`;
 
+const BYTES = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+/** Formats the size of a file. A megabyte has 1,048,576 bytes, as in the limits of the service. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_024) return plural(bytes, "byte");
+  if (bytes < 1_048_576) return `${WHOLE.format(Math.round(bytes / 1_024))} kB`;
+  return `${BYTES.format(bytes / 1_048_576)} MB`;
+}
+
 const MAX_EXCERPT = 80;
 
 /** Shortens the text between two characters, never within one. */

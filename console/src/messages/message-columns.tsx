@@ -4,6 +4,7 @@ import { excerpt } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Ago } from "../ui/moment.tsx";
+import { ContentSummary } from "../ui/quoted.tsx";
 import { Status } from "../ui/status.tsx";
 import type { Column } from "../ui/table.tsx";
 
@@ -21,7 +22,14 @@ export const COLUMNS: readonly Column<Message>[] = [
   },
   { name: "Status", cell: ({ status }) => <Status of={status} /> },
   { name: "Error", cell: ({ error }) => (error === null ? <span class="quiet">–</span> : <MessageErrorCode code={error.code} />) },
-  { name: "Text", cell: ({ body }) => <span class="excerpt">{body === null ? <span class="quiet">–</span> : excerpt(body)}</span> },
+  {
+    name: "Text",
+    cell: (message) => (
+      <span class="excerpt">
+        {message.body === null && message.content === null ? <span class="quiet">–</span> : <ContentSummary message={message} />}
+      </span>
+    ),
+  },
   { name: "Channel", cell: ({ channel }) => <span class="whole">{channel}</span> },
   {
     name: "Reference",

@@ -8,8 +8,11 @@ import { CarrierLink } from "../ui/carrier-name.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Facts } from "../ui/facts.tsx";
+import { MessageBubble } from "../ui/message-content.tsx";
 import { Moment } from "../ui/moment.tsx";
 import { Loaded, Page } from "../ui/page.tsx";
+import { Quoted } from "../ui/quoted.tsx";
+import { ResourceLink } from "../ui/resource-link.tsx";
 import { Segments } from "../ui/segments.tsx";
 import { Status } from "../ui/status.tsx";
 import { MessageActions } from "./message-actions.tsx";
@@ -78,7 +81,8 @@ export function MessagePage({ id }: { id: string }): JSX.Element {
   );
 }
 
-function MessageText({ message: { status, error, body, segments } }: { message: Message }): JSX.Element {
+function MessageText({ message }: { message: Message }): JSX.Element {
+  const { status, error, body, content, segments } = message;
   return (
     <section class="card" aria-label="Text">
       <div class="card-head">
@@ -105,10 +109,18 @@ function MessageText({ message: { status, error, body, segments } }: { message: 
           </p>
         </div>
       )}
-      {body === null ? <p class="quiet">No text: the message was redacted, or was received without one.</p> : <p class="bubble">{body}</p>}
+      {body === null && content === null ? (
+        <p class="quiet">No text: the message was redacted, or was received without one.</p>
+      ) : (
+        <MessageBubble message={message} quoted={quotedBy(message)} />
+      )}
     </section>
   );
 }
+
+/** The message that the phone shows above the text. An SMS quotes nothing. */
+const quotedBy = ({ channel, in_reply_to: id }: Message): JSX.Element | undefined =>
+  channel === "whatsapp" && id !== null ? <Quoted id={id} /> : undefined;
 
 const at = (iso: string | null): ComponentChildren => (iso === null ? null : <Moment iso={iso} />);
 const messageLink = (id: string | null): ComponentChildren => (id === null ? null : <Link to={`messages/${id}`}>{id}</Link>);
@@ -128,6 +140,7 @@ const toFacts = (message: Message): Readonly<Record<string, ComponentChildren>> 
   Batch: message.batch_id === null ? null : <Batch id={message.batch_id} />,
   "Fallback of": messageLink(message.fallback_of),
   "In reply to": messageLink(message.in_reply_to),
+  Files: filesOf(message),
   Metadata: Object.keys(message.metadata).length === 0 ? null : <Metadata of={message.metadata} />,
   Carrier: chosen(message.provider && <CarrierLink id={message.provider.link} />, message.link_reason),
   "Carrier id": <CarrierId of={message.provider} />,
@@ -141,6 +154,13 @@ const toFacts = (message: Message): Readonly<Record<string, ComponentChildren>> 
   Failed: at(message.failed_at),
   Canceled: at(message.canceled_at),
 });
+
+const filesOf = ({ content }: Message): ComponentChildren => {
+  const header = content !== null && "header" in content && typeof content.header === "object" ? content.header : null;
+  const named = [content, header, ...(content !== null && "further_media" in content ? (content.further_media ?? []) : [])];
+  const ids = named.flatMap((each) => (each !== null && "media_id" in each ? [each.media_id] : []));
+  return ids.length === 0 ? null : ids.map((id) => <ResourceLink key={id} type="media" id={id} />);
+};
 
 /** A sender or a carrier, with the reason for which it was chosen. */
 const chosen = (value: ComponentChildren, reason: string | null): ComponentChildren =>

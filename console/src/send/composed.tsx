@@ -3,23 +3,31 @@ import type { MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { plural } from "../lib/format.ts";
 import { CarrierName } from "../ui/carrier-name.tsx";
+import type { KnownContent } from "../ui/content-summary.ts";
+import { MessageBubble } from "../ui/message-content.tsx";
 import { Segments } from "../ui/segments.tsx";
 
 type ComposedProps = {
   validation: MessageValidation;
+  /** The content of the form, if it is more than a text. */
+  content: KnownContent | null;
   /** Receives a function that replaces characters. The caller applies it to the current text. */
   onReplace: ((replace: (text: string) => string) => void) | undefined;
 };
 
-export function Composed({ validation, onReplace }: ComposedProps): JSX.Element | null {
+export function Composed({ validation, content, onReplace }: ComposedProps): JSX.Element | null {
   const { body, segments, ucs2_characters: offending, route } = validation;
-  if (body === null || body === "") return null;
+  if (content === null && (body === null || body === "")) return null;
   const alternatives = findAlternatives(offending);
   return (
-    <div class="stack composed">
-      <p class="bubble">
-        <MarkedText text={body} offending={offending} />
-      </p>
+    <div class="stack composed" role="group" aria-label="Preview">
+      {content === null ? (
+        <p class="bubble">
+          <MarkedText text={body ?? ""} offending={offending} />
+        </p>
+      ) : (
+        <MessageBubble message={{ body: content.type === "template" ? body : null, content }} />
+      )}
       {segments !== null && (
         <p role="status">
           <Segments of={segments} />

@@ -2,11 +2,24 @@
 import type { MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Draft } from "../messages/draft.ts";
+import { toShown } from "../messages/content-draft.ts";
+import { toRequest, type Draft, type DraftKind } from "../messages/draft.ts";
+import type { KnownContent } from "../ui/content-summary.ts";
 import { Field, SelectField, TextField } from "../ui/field.tsx";
 import { Composed } from "./composed.tsx";
+import { ContentFields } from "./content-fields.tsx";
 import { RecipientField } from "./recipient-field.tsx";
 import { TemplateFields } from "./template-fields.tsx";
+
+const KINDS: readonly (readonly [DraftKind, string])[] = [
+  ["text", "Text"],
+  ["template", "Template"],
+  ["media", "File"],
+  ["buttons", "Buttons"],
+  ["list", "List"],
+  ["location", "Location"],
+  ["copied", "Copied content"],
+];
 
 type SendFormProps = {
   draft: Draft;
@@ -36,24 +49,27 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
         onSimulated={({ number, channel }) => onChange({ recipient: number, ...(channel === undefined ? {} : { channel }) })}
       />
       <div class="tabs" role="group" aria-label="Content">
-        {(["text", "template"] as const).map((kind) => (
+        {KINDS.filter(([kind]) => kind !== "copied" || draft.copied !== null).map(([kind, name]) => (
           <button key={kind} type="button" class="small" aria-pressed={draft.kind === kind} onClick={() => onChange({ kind })}>
-            {kind === "text" ? "Text" : "Template"}
+            {name}
           </button>
         ))}
       </div>
-      {draft.kind === "template" ? (
-        <TemplateFields draft={draft} faultOf={faultOf} onChange={onChange} />
-      ) : (
+      {draft.kind === "text" ? (
         <Field label="Text" error={faultOf("/body")}>
           {(control) => (
             <textarea {...control} value={draft.body} rows={5} onInput={(event) => onChange({ body: event.currentTarget.value })} />
           )}
         </Field>
+      ) : draft.kind === "template" ? (
+        <TemplateFields draft={draft} faultOf={faultOf} onChange={onChange} />
+      ) : (
+        <ContentFields kind={draft.kind} draft={draft} faultOf={faultOf} onChange={onChange} />
       )}
       {validation !== undefined && (
         <Composed
           validation={validation}
+          content={contentOf(draft)}
           onReplace={draft.kind === "text" ? (replace) => onChange({ body: replace(draft.body) }) : undefined}
         />
       )}
@@ -62,8 +78,16 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
   );
 }
 
+/** The content for the preview. Null for a text. */
+function contentOf(draft: Draft): KnownContent | null {
+  const { content } = toRequest(draft);
+  return content === undefined || content === null ? null : toShown(content);
+}
+
 function AdvancedFields({ draft, faultOf, onChange }: Omit<SendFormProps, "validation">): JSX.Element {
-  const [isOpen, setOpen] = useState(draft.sendAt !== "" || draft.sender !== "" || draft.clientReference !== "" || draft.metadata !== "");
+  const [isOpen, setOpen] = useState(
+    draft.sendAt !== "" || draft.sender !== "" || draft.clientReference !== "" || draft.metadata !== "" || draft.replyTo !== "",
+  );
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Advanced options</summary>
@@ -75,6 +99,15 @@ function AdvancedFields({ draft, faultOf, onChange }: Omit<SendFormProps, "valid
           value={draft.sendAt}
           onValue={(sendAt) => onChange({ sendAt })}
           error={faultOf("/send_at")}
+        />
+        <TextField
+          label="In reply to"
+          isOptional
+          placeholder="msg_…"
+          hint="The id of a WhatsApp message, which this one quotes."
+          value={draft.replyTo}
+          onValue={(replyTo) => onChange({ replyTo })}
+          error={faultOf("/reply_to")}
         />
         <TextField label="Sender" isOptional value={draft.sender} onValue={(sender) => onChange({ sender })} error={faultOf("/sender")} />
         <TextField

@@ -7,7 +7,8 @@ import { refusesIncomplete } from "../lib/form.ts";
 import { useLastDefined, useResource } from "../lib/resource.ts";
 import { useAddress } from "../lib/router.tsx";
 import { useDebounced } from "../lib/timing.ts";
-import { EMPTY, keepDraft, takeKeptDraft, toRequest, type Draft } from "../messages/draft.ts";
+import type { FileDraft } from "../messages/content-draft.ts";
+import { changedPointers, EMPTY, keepDraft, takeKeptDraft, toRequest, type Draft } from "../messages/draft.ts";
 import { useApi, useSession } from "../session/use-session.ts";
 import { ErrorCode } from "../ui/error-code.tsx";
 import { NextStep } from "../ui/next-step.tsx";
@@ -25,6 +26,7 @@ export function SendPage(): JSX.Element {
   const { query } = useAddress();
   const [untouched] = useState<Draft>(() => takeKeptDraft(identity.keyId) ?? firstDraft(query));
   const [draft, setDraft] = useState(untouched);
+  const latest = useRef(draft);
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [sent, setSent] = useState<{ id: string; key: string } | undefined>(undefined);
   const request = useMemo(() => toRequest(draft), [draft]);
@@ -55,20 +57,24 @@ export function SendPage(): JSX.Element {
     [identity.keyId],
   );
   const onChange = (change: Partial<Draft>): void => {
-    setDraft((before) => ({ ...before, ...change }));
-    setTouched((before) => new Set([...before, ...touchedBy(change)]));
+    // An upload ends later than it began, when other fields may have changed.
+    const before = latest.current;
+    latest.current = { ...before, ...change };
+    const pointers = changedPointers(toRequest(before), toRequest(latest.current));
+    setDraft(latest.current);
+    setTouched((seen) => new Set([...seen, ...pointers]));
     action.clear();
   };
   const faultOf = (pointer: string): string | undefined => {
     const refused = faultAt(action.error, pointer);
     if (refused !== undefined) return refused;
-    const isSeen = [...touched].some((seen) => pointer === seen || pointer.startsWith(`${seen}/`));
+    const isSeen = [...touched].some((seen) => pointer === seen || pointer.startsWith(`${seen}/`) || seen.startsWith(`${pointer}/`));
     return isSeen ? shown?.errors.find((fault) => fault.pointer === pointer)?.detail : undefined;
   };
   const onSubmit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (refusesIncomplete(event.currentTarget as HTMLFormElement)) return;
-    setTouched(new Set(Object.values(POINTERS)));
+    setTouched(WHOLE);
     void action.run();
   };
   return (
@@ -131,28 +137,13 @@ function GeneralFaults({
   );
 }
 
-/** Returns the changed fields. A newly chosen template does not mark its empty variables as changed, so that they show no faults yet. */
-const touchedBy = (change: Partial<Draft>): string[] => [
-  ...Object.keys(change).flatMap((name) => (name === "variables" ? [] : (POINTERS[name as keyof Draft] ?? []))),
-  ...Object.entries(change.variables ?? {}).flatMap(([name, value]) => (value === "" ? [] : [`/template_variables/${name}`])),
-];
-
-const POINTERS: Readonly<Partial<Record<keyof Draft, string>>> = {
-  channel: "/channel",
-  recipient: "/recipient",
-  body: "/body",
-  template: "/template_id",
-  variables: "/template_variables",
-  sender: "/sender",
-  sendAt: "/send_at",
-  priority: "/priority",
-  clientReference: "/client_reference",
-  metadata: "/metadata",
-  ttlSeconds: "/ttl_seconds",
-  maxSegments: "/max_segments",
-};
+// Every pointer is below the empty one.
+const WHOLE: ReadonlySet<string> = new Set([""]);
 
 function firstDraft(query: URLSearchParams): Draft {
   const template = query.get("template") ?? "";
-  return { ...EMPTY, template, kind: template === "" ? "text" : "template", channel: query.get("channel") ?? EMPTY.channel };
+  const media = query.get("media") ?? "";
+  const kind = template === "" ? (media === "" ? "text" : "media") : "template";
+  const file: FileDraft = { ...EMPTY.file, source: media === "" ? "upload" : "stored", mediaId: media };
+  return { ...EMPTY, template, kind, file, channel: query.get("channel") ?? EMPTY.channel };
 }

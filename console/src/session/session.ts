@@ -1,6 +1,8 @@
 /** The sessions of the signed-in user, one for each API key. The keys stay in memory. A reload continues with the access tokens, which the
  *  tab keeps for at most one hour. */
 import { ApiError, ConnectionError, Godwit } from "godwit-sdk";
+import { toApiError } from "./api-error.ts";
+import { MediaApi } from "./media-api.ts";
 
 export type Scope = string;
 
@@ -24,6 +26,7 @@ const TOKEN_TIMEOUT_MS = 30_000;
 export class Session {
   readonly identity: Identity;
   readonly api: Godwit;
+  readonly media: MediaApi;
   #grant: TokenGrant;
   /** The API key that creates the next token. Kept only in memory. */
   #key: string | undefined;
@@ -37,7 +40,9 @@ export class Session {
     this.#grant = grant;
     this.#key = key;
     this.#onEnd = onEnd;
-    this.api = new Godwit({ baseUrl: location.origin, accessToken: (refused) => this.#token(refused) });
+    const accessToken = (refused?: string): Promise<string> => this.#token(refused);
+    this.api = new Godwit({ baseUrl: location.origin, accessToken });
+    this.media = new MediaApi(accessToken);
     // Without a key the session ends with its token. A timer ends it then, not the next click.
     this.#ending = key === undefined ? window.setTimeout(() => this.end("ended"), Math.max(0, grant.endsAtMs - Date.now())) : 0;
   }
@@ -140,12 +145,10 @@ export async function confirmKey(key: string, { accountId, environment }: Identi
 async function createToken(keyId: string, key: string): Promise<{ token: string; endsAtMs: number }> {
   const { response, body } = await post("/v1/oauth/token", { grant_type: "client_credentials", client_id: keyId, client_secret: key });
   if (response.ok) return { token: body.access_token, endsAtMs: Date.now() + body.expires_in * 1_000 };
-  const { headers, status } = response;
-  const fields = { code: body.code, title: body.title, detail: body.detail, requestId: headers.get("x-request-id") };
-  throw new ApiError({ ...fields, status, errors: [], requiredScopes: [], retryAfterSeconds: null, headers });
+  throw toApiError(response, body);
 }
 
-type TokenResponse = { access_token: string; expires_in: number; code: string; title: string; detail: string };
+type TokenResponse = { access_token: string; expires_in: number } & Parameters<typeof toApiError>[1];
 
 /** Posts a form. A response that does not come from the service counts as a lost connection, which may be temporary. */
 async function post(path: string, form: Record<string, string>): Promise<{ response: Response; body: TokenResponse }> {

@@ -10,6 +10,7 @@ const PATHS: Readonly<Record<string, string>> = {
   batches: "M2 5.5L8 2.5l6 3-6 3zM2 8.5l6 3 6-3M2 11.5l6 3 6-3",
   verifications: "M8 1.5l5.5 2v4c0 3.5-2.5 6-5.5 7-3-1-5.5-3.5-5.5-7v-4zM5.5 8l2 2 3.5-4",
   templates: "M3.5 1.5h6l3 3v10h-9zM9.5 1.5v3h3M5.5 8h5M5.5 11h5",
+  media: "M2 2.5h12v11H2zM2 11l3.5-3.5 3 3 2.5-2.5 3 3M10.5 5.5h.01",
   endpoints: "M6.5 9.5l3-3M7 4.5l2-2a3 3 0 0 1 4.5 4.5l-2 2M9 11.5l-2 2A3 3 0 0 1 2.5 9l2-2",
   suppressions: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM3.8 3.8l8.4 8.4",
   usage: "M2 2v12h12M5 11.5V8M8.5 11.5V4.5M12 11.5V6.5",

@@ -11,6 +11,7 @@ export const SECTIONS: readonly Section[] = [
   { path: "batches", title: "Batches", scope: "messages:read" },
   { path: "verifications", title: "Verifications", scope: "verifications:read" },
   { path: "templates", title: "Templates", scope: "templates:read" },
+  { path: "media", title: "Media", scope: "media:read" },
   { path: "endpoints", title: "Webhooks", scope: "webhooks:read" },
   { path: "suppressions", title: "Suppressions", scope: "suppressions:read" },
   { path: "usage", title: "Usage", scope: "usage:read" },

@@ -2,11 +2,18 @@
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
+import { kindLabel } from "../ui/content-summary.ts";
+import { URL_VARIABLE } from "./template-draft.ts";
 
-type BubbleProps = { header: string | null; body: string; footer: string | null; buttons: Template["buttons"] };
+type BubbleProps = { header: string | null; headerMedia: string | null; body: string; footer: string | null; buttons: Template["buttons"] };
 
-export const Bubble = ({ header, body, footer, buttons }: BubbleProps): JSX.Element => (
+export const Bubble = ({ header, headerMedia, body, footer, buttons }: BubbleProps): JSX.Element => (
   <div class="template-bubble" role="group" aria-label="Message">
+    {headerMedia !== null && (
+      <p class="file-note">
+        <strong>{kindLabel(headerMedia)}</strong> of each message
+      </p>
+    )}
     {header !== null && <p class="template-bubble-header">{header}</p>}
     <p>{body}</p>
     {footer !== null && <p class="template-bubble-footer">{footer}</p>}
@@ -16,6 +23,7 @@ export const Bubble = ({ header, body, footer, buttons }: BubbleProps): JSX.Elem
           // oxlint-disable-next-line react/no-array-index-key -- Two buttons may have the same text.
           <li key={at} title={url ?? phoneNumber ?? words(type)}>
             {text}
+            {url?.endsWith(URL_VARIABLE) === true && <span class="quiet">{url}</span>}
           </li>
         ))}
       </ul>

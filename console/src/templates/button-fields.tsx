@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
-import { BUTTON_TYPES, type ButtonDraft } from "./template-draft.ts";
+import { BUTTON_TYPES, URL_VARIABLE, type ButtonDraft } from "./template-draft.ts";
 
 const MAX_BUTTONS = 10;
 
@@ -60,6 +60,11 @@ function OneButton({ at, button, error, onButton, onRemove }: OneProps): JSX.Ele
           label="URL"
           type="url"
           placeholder="https://example.com/orders"
+          hint={
+            <>
+              If it ends with <code>{URL_VARIABLE}</code>, each message gives the end.
+            </>
+          }
           value={target}
           onValue={(value) => onButton({ ...button, target: value })}
           error={fault("url")}

@@ -3,11 +3,12 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { formatCount } from "../lib/format.ts";
 import { useDebounced } from "../lib/timing.ts";
-import { Field, TextField } from "../ui/field.tsx";
+import { kindLabel } from "../ui/content-summary.ts";
+import { Field, SelectField, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { ButtonFields } from "./button-fields.tsx";
 import { nextVariable, oddBraces, toPlaceholder } from "./placeholders.ts";
-import { draftVariables, isOnWhatsapp, type Draft } from "./template-draft.ts";
+import { draftVariables, HEADER_MEDIA, isOnWhatsapp, type Draft } from "./template-draft.ts";
 
 export type DraftProps = { draft: Draft; onDraft: (draft: Draft) => void; error: unknown };
 
@@ -19,16 +20,7 @@ export function ContentFields(props: DraftProps): JSX.Element {
   const isForWhatsapp = isOnWhatsapp(draft);
   return (
     <>
-      {isForWhatsapp && (
-        <TextField
-          label="Header"
-          isOptional
-          hint="Shown only on WhatsApp. One variable at most."
-          value={draft.header}
-          onValue={(header) => onDraft({ ...draft, header })}
-          error={faultAt(error, "/header")}
-        />
-      )}
+      {isForWhatsapp && <HeaderFields {...props} />}
       <Body {...props} />
       {isForWhatsapp && (
         <>
@@ -45,6 +37,34 @@ export function ContentFields(props: DraftProps): JSX.Element {
       )}
       <Examples {...props} />
     </>
+  );
+}
+
+function HeaderFields({ draft, onDraft, error }: DraftProps): JSX.Element {
+  const { header, headerMedia } = draft;
+  const kinds = HEADER_MEDIA.includes(headerMedia) || headerMedia === "" ? HEADER_MEDIA : [...HEADER_MEDIA, headerMedia];
+  return (
+    <div class="field-row">
+      <SelectField
+        label="File above the text"
+        isOptional
+        hint="Shown only on WhatsApp. Each message gives its file."
+        value={headerMedia}
+        onValue={(kind) => onDraft({ ...draft, headerMedia: kind })}
+        options={[["", "none"], ...kinds.map((kind): [string, string] => [kind, kindLabel(kind)])]}
+        error={faultAt(error, "/header_media")}
+      />
+      {headerMedia === "" && (
+        <TextField
+          label="Header"
+          isOptional
+          hint="Shown only on WhatsApp. One variable at most."
+          value={header}
+          onValue={(text) => onDraft({ ...draft, header: text })}
+          error={faultAt(error, "/header")}
+        />
+      )}
+    </div>
   );
 }
 

@@ -2,12 +2,18 @@
 import type { JSX } from "preact";
 import { Bubble } from "./bubble.tsx";
 import { fillPlaceholders } from "./placeholders.ts";
-import { isOnWhatsapp, type Draft } from "./template-draft.ts";
+import { headerText, isOnWhatsapp, type Draft } from "./template-draft.ts";
 
 export function DraftPreview({ draft }: { draft: Draft }): JSX.Element {
-  const { header, body, footer, buttons, examples } = draft;
+  const { headerMedia, body, footer, buttons, examples } = draft;
+  const header = headerText(draft);
   const isForWhatsapp = isOnWhatsapp(draft);
-  const shownButtons = buttons.map(({ type, text }) => ({ type, text, url: null, phone_number: null }));
+  const shownButtons = buttons.map(({ type, text, target }) => ({
+    type,
+    text,
+    url: type === "url" ? target.trim() : null,
+    phone_number: null,
+  }));
   return (
     <section class="card template-preview" aria-label="Preview">
       <h2>Preview</h2>
@@ -15,7 +21,8 @@ export function DraftPreview({ draft }: { draft: Draft }): JSX.Element {
         <p class="quiet">The text with its examples appears here.</p>
       ) : (
         <Bubble
-          header={isForWhatsapp && header !== "" ? fillPlaceholders(header, examples) : null}
+          header={header === "" ? null : fillPlaceholders(header, examples)}
+          headerMedia={isForWhatsapp && headerMedia !== "" ? headerMedia : null}
           body={fillPlaceholders(body, examples)}
           footer={isForWhatsapp && footer !== "" ? footer : null}
           buttons={isForWhatsapp ? shownButtons : null}

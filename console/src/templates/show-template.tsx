@@ -2,12 +2,13 @@
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
+import { kindLabel } from "../ui/content-summary.ts";
 import { Facts } from "../ui/facts.tsx";
 import { toPlaceholder } from "./placeholders.ts";
 import { PreviewCard } from "./template-preview.tsx";
 
 export function ShowTemplate({ template }: { template: Template }): JSX.Element {
-  const { language, category, channels, header, footer } = template;
+  const { language, category, channels, header, header_media: media, footer } = template;
   const body = <span class="as-typed">{template.body}</span>;
   const buttons = <Buttons of={template} />;
   const variables = <Variables of={template} />;
@@ -20,6 +21,7 @@ export function ShowTemplate({ template }: { template: Template }): JSX.Element 
             ["Language", language],
             ["Category", category],
             ["Channels", channels.join(", ")],
+            ["File above the text", media !== null && kindLabel(media)],
             ["Header", header],
             ["Body", body],
             ["Footer", footer],

@@ -12,6 +12,8 @@ export type Draft = {
   channels: readonly string[];
   body: string;
   header: string;
+  /** The kind of file in place of the text above the body. Empty: none. */
+  headerMedia: string;
   footer: string;
   buttons: readonly ButtonDraft[];
   /** The examples by variable. The examples of removed variables stay, because the variable may reappear while the user types. */
@@ -20,6 +22,9 @@ export type Draft = {
 
 export const CATEGORIES = ["authentication", "utility", "marketing"];
 export const CHANNELS = ["sms", "whatsapp"];
+export const HEADER_MEDIA = ["image", "video", "document"];
+/** The end of a URL that each message gives. */
+export const URL_VARIABLE = "{{1}}";
 export const BUTTON_TYPES = ["quick_reply", "url", "phone_number"];
 
 export const EMPTY_DRAFT: Draft = {
@@ -29,6 +34,7 @@ export const EMPTY_DRAFT: Draft = {
   channels: ["sms"],
   body: "",
   header: "",
+  headerMedia: "",
   footer: "",
   buttons: [],
   examples: {},
@@ -41,6 +47,7 @@ export const toDraft = (template: Template): Draft => ({
   channels: template.channels,
   body: template.body,
   header: template.header ?? "",
+  headerMedia: template.header_media ?? "",
   footer: template.footer ?? "",
   buttons: (template.buttons ?? []).map(({ type, text, url, phone_number: phoneNumber }, key) => ({
     key,
@@ -53,7 +60,10 @@ export const toDraft = (template: Template): Draft => ({
 
 export const isOnWhatsapp = ({ channels }: Pick<Draft, "channels">): boolean => channels.includes("whatsapp");
 
-export const draftVariables = (draft: Draft): string[] => findVariables(isOnWhatsapp(draft) ? draft.header : "", draft.body);
+/** The text above the body. A file takes its place; the text stays in the form in case the user removes the file again. */
+export const headerText = (draft: Draft): string => (isOnWhatsapp(draft) && draft.headerMedia === "" ? draft.header : "");
+
+export const draftVariables = (draft: Draft): string[] => findVariables(headerText(draft), draft.body);
 
 type TemplateContent = Omit<NewTemplate, "name" | "status">;
 
@@ -67,7 +77,8 @@ function toContent(draft: Draft): TemplateContent {
     category: draft.category as NewTemplate["category"],
     channels: [...draft.channels] as NewTemplate["channels"],
     body: draft.body,
-    header: isForWhatsapp ? draft.header : "",
+    header: headerText(draft),
+    header_media: isForWhatsapp ? (draft.headerMedia as NonNullable<NewTemplate["header_media"]>) : "",
     footer: isForWhatsapp ? draft.footer : "",
     buttons: isForWhatsapp ? draft.buttons.map(toButton) : [],
     examples: Object.fromEntries(examples.filter(([, example]) => example !== "")),

@@ -66,7 +66,13 @@ function RenderedPreview({ preview, template }: { preview: TemplatePreview; temp
   const { channel, header, body, footer, segments } = preview;
   return (
     <>
-      <Bubble header={header} body={body} footer={footer} buttons={channel === "sms" ? null : template.buttons} />
+      <Bubble
+        header={header}
+        headerMedia={channel === "sms" ? null : template.header_media}
+        body={body}
+        footer={footer}
+        buttons={channel === "sms" ? null : template.buttons}
+      />
       {segments !== null && (
         <p class="quiet">
           <Segments of={segments} />

@@ -13,6 +13,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   template: { path: "templates", scope: "templates:read" },
   suppression: { path: "suppressions", scope: "suppressions:read" },
   request: { path: "requests", scope: "audit:read" },
+  media: { path: "media", scope: "media:read" },
   message: { path: "messages", scope: "messages:read" },
 };
 

@@ -32,6 +32,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   // Batches
   processing: "busy",
   completed: "good",
+  // Files
+  ready: "good",
   // Links
   connected: "good",
   connecting: "busy",

@@ -1,0 +1,86 @@
+/** Uploads of chosen or dropped files, one after the other, with their progress. */
+import { newIdempotencyKey } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useAction } from "../lib/action.ts";
+import { formatBytes } from "../lib/format.ts";
+import type { Media } from "../session/media-api.ts";
+import { useSession } from "../session/use-session.ts";
+import { Field } from "./field.tsx";
+import { Problem } from "./problem.tsx";
+
+type UploadProps = {
+  label: string;
+  hint?: string;
+  isMultiple?: boolean;
+  error?: string | undefined;
+  onUploaded: (media: Media) => void;
+};
+
+type Progress = { name: string; bytes: number; share: number };
+
+export function Upload({ label, hint, isMultiple = false, error, onUploaded }: UploadProps): JSX.Element {
+  const { media } = useSession();
+  const [progress, setProgress] = useState<Progress | undefined>(undefined);
+  const leaving = useRef(new AbortController());
+  // The files that are left, and their idempotency keys: a repeated upload stores nothing twice.
+  const waiting = useRef<readonly { file: File; idempotencyKey: string }[]>([]);
+  useEffect(() => () => leaving.current.abort(), []);
+  const action = useAction(async () => {
+    leaving.current = new AbortController();
+    const { signal } = leaving.current;
+    try {
+      for (let [next] = waiting.current; next !== undefined; [next] = waiting.current) {
+        const { file, idempotencyKey } = next;
+        const about = { name: file.name, bytes: file.size };
+        setProgress({ ...about, share: 0 });
+        const onProgress = (share: number): void => setProgress({ ...about, share });
+        onUploaded(await media.upload(file, { idempotencyKey, onProgress, signal }));
+        waiting.current = waiting.current.slice(1);
+      }
+    } catch (caught) {
+      if (!signal.aborted) throw caught;
+      waiting.current = [];
+    } finally {
+      setProgress(undefined);
+    }
+  });
+  const start = (files: FileList | null): void => {
+    const chosen = [...(files ?? [])].slice(0, isMultiple ? undefined : 1);
+    if (chosen.length === 0 || action.isRunning) return;
+    waiting.current = chosen.map((file) => ({ file, idempotencyKey: newIdempotencyKey() }));
+    void action.run();
+  };
+  return (
+    <div class="upload">
+      {/* A file can also be dropped on the field. */}
+      <Field label={label} hint={hint ?? "Choose a file, or drop one here."} error={error}>
+        {(control) => (
+          <input
+            {...control}
+            type="file"
+            multiple={isMultiple}
+            disabled={action.isRunning}
+            onChange={({ currentTarget }) => {
+              start(currentTarget.files);
+              // The same file can be chosen again.
+              currentTarget.value = "";
+            }}
+          />
+        )}
+      </Field>
+      {progress !== undefined && (
+        <div class="actions">
+          <progress value={progress.share} max={1} aria-label={`Upload of ${progress.name}`} />
+          <span role="status">
+            {progress.name} · {formatBytes(progress.bytes)}
+          </span>
+          <button type="button" class="small" onClick={() => leaving.current.abort()}>
+            Cancel
+          </button>
+        </div>
+      )}
+      <Problem error={action.error} onRetry={action.error === undefined ? undefined : () => void action.run()} />
+    </div>
+  );
+}
