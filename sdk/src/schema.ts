@@ -226,7 +226,7 @@ export interface paths {
         };
         /**
          * List media
-         * @description Returns the files of the environment, uploaded, fetched and received, newest first. Filters can be combined.
+         * @description Returns the files of the environment, uploaded, fetched and received, newest first. Filters can be combined. See [Media](/docs/media).
          *
          *     Required scope: `media:read`.
          */
@@ -1594,7 +1594,9 @@ export interface components {
             /** @description The people. */
             contacts: components["schemas"]["NewContact"][];
         };
+        /** @description A person as an address book has them. */
         NewContact: {
+            /** @description The name. */
             name: {
                 /** @description The whole name. */
                 formatted_name: string;
@@ -1609,6 +1611,7 @@ export interface components {
                 /** @description The part after the name. */
                 suffix?: string | null;
             };
+            /** @description The phone numbers. */
             phones?: {
                 /** @description The number. */
                 phone: string;
@@ -1617,18 +1620,21 @@ export interface components {
                 /** @description The WhatsApp id of the number. */
                 wa_id?: string | null;
             }[] | null;
+            /** @description The email addresses. */
             emails?: {
                 /** @description The address. */
                 email: string;
                 /** @description Such as `WORK`. */
                 type?: string | null;
             }[] | null;
+            /** @description The pages on the web. */
             urls?: {
                 /** @description The address of the page. */
                 url: string;
                 /** @description Such as `WORK`. */
                 type?: string | null;
             }[] | null;
+            /** @description The postal addresses. */
             addresses?: {
                 /** @description The street. */
                 street?: string | null;
@@ -1645,6 +1651,7 @@ export interface components {
                 /** @description Such as `WORK`. */
                 type?: string | null;
             }[] | null;
+            /** @description The organization. */
             org?: {
                 /** @description The company. */
                 company?: string | null;
@@ -1934,14 +1941,17 @@ export interface components {
             header: components["schemas"]["TextHeader"] | components["schemas"]["MediaHeader"] | null;
             /** @description The small text below. */
             footer: string | null;
+            /** @description The buttons. */
             buttons: components["schemas"]["ContentButton"][];
         };
+        /** @description A text above the text. */
         TextHeader: {
             /** @constant */
             type: "text";
             /** @description The text. */
             text: string;
         };
+        /** @description A file above the text. */
         MediaHeader: {
             /** @constant */
             type: "media";
@@ -1983,9 +1993,11 @@ export interface components {
             footer: string | null;
             /** @description The label of the button that opens the list. */
             button: string;
+            /** @description The sections of the list. */
             sections: {
                 /** @description The title of the section. */
                 title: string | null;
+                /** @description The rows. */
                 rows: {
                     /** @description The id. */
                     id: string;
@@ -2013,9 +2025,12 @@ export interface components {
         ContactsContent: {
             /** @constant */
             type: "contacts";
+            /** @description The people. */
             contacts: components["schemas"]["Contact"][];
         };
+        /** @description A person as an address book has them. */
         Contact: {
+            /** @description The name. */
             name: {
                 /** @description The whole name. */
                 formatted_name: string;
@@ -2030,6 +2045,7 @@ export interface components {
                 /** @description The part after the name. */
                 suffix: string | null;
             };
+            /** @description The phone numbers. */
             phones: {
                 /** @description The number. */
                 phone: string;
@@ -2038,18 +2054,21 @@ export interface components {
                 /** @description The WhatsApp id of the number. */
                 wa_id: string | null;
             }[];
+            /** @description The email addresses. */
             emails: {
                 /** @description The address. */
                 email: string;
                 /** @description Such as `WORK`. */
                 type: string | null;
             }[];
+            /** @description The pages on the web. */
             urls: {
                 /** @description The address of the page. */
                 url: string;
                 /** @description Such as `WORK`. */
                 type: string | null;
             }[];
+            /** @description The postal addresses. */
             addresses: {
                 /** @description The street. */
                 street: string | null;
@@ -2066,6 +2085,7 @@ export interface components {
                 /** @description Such as `WORK`. */
                 type: string | null;
             }[];
+            /** @description The organization. */
             org: {
                 /** @description The company. */
                 company: string | null;
@@ -2104,6 +2124,7 @@ export interface components {
                 /** @description The name of the file, if it has one. */
                 file_name: string | null;
             } | null;
+            /** @description The buttons to which the message gives something. */
             buttons: {
                 /** @description The position of the button in the template, from zero. */
                 index: number;
@@ -2146,6 +2167,7 @@ export interface components {
             catalog_id: string | null;
             /** @description The text of the person. */
             text: string | null;
+            /** @description The products. */
             items: {
                 /** @description The id of the product. */
                 product_id: string | null;
