@@ -9,9 +9,10 @@ type Parameter = { in: string; name: string; required?: boolean; schema: Schema 
 type Body = { content: Record<string, { schema: Schema }> };
 type Operation = { operationId: string; summary: string; parameters?: Parameter[]; requestBody?: Body; responses: Record<string, Body> };
 type Document = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } };
-type Located = Operation & { method: string; path: string };
+/** `isUpload`: the method sends a file in place of the JSON body. */
+type Located = Operation & { method: string; path: string; isUpload?: true };
 /** The words in which the two kinds of resources differ. */
-type Kind = { isAsync: boolean; file: string; pages: string; stream: string; export: string; transport: string };
+type Kind = { isAsync: boolean; file: string; pages: string; stream: string; export: string; download: string; transport: string };
 
 const FOLDER = join(import.meta.dirname, "..");
 const PACKAGE = join(FOLDER, "src", "godwit");
@@ -24,6 +25,7 @@ const SYNC: Kind = {
   pages: "Pages",
   stream: "EventStream",
   export: "RecipientExport",
+  download: "Download",
   transport: "Transport",
 };
 const ASYNC: Kind = {
@@ -32,6 +34,7 @@ const ASYNC: Kind = {
   pages: "AsyncPages",
   stream: "AsyncEventStream",
   export: "AsyncRecipientExport",
+  download: "AsyncDownload",
   transport: "AsyncTransport",
 };
 
@@ -51,6 +54,8 @@ const STREAM: Options = {
 };
 const EXPORT: Options = { parameters: ["silence: float = 120.0"], passed: "silence" };
 
+const DOWNLOAD: Options = { parameters: LIMITS.slice(0, 2), passed: "max_retries, timeout" };
+
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 function readOperations({ paths }: Document): ReadonlyMap<string, Located> {
@@ -60,7 +65,12 @@ function readOperations({ paths }: Document): ReadonlyMap<string, Located> {
   return new Map(rows.map((row) => [row.operationId, row]));
 }
 
-const bodyOf = ({ requestBody }: Operation): Schema | undefined => requestBody?.content["application/json"]?.schema;
+const bodyOf = ({ requestBody, isUpload }: Operation & { isUpload?: true }): Schema | undefined =>
+  isUpload === true ? undefined : requestBody?.content["application/json"]?.schema;
+const located = (operations: ReadonlyMap<string, Located>, [, id, body]: Resource["methods"][number]): Located | undefined => {
+  const operation = operations.get(id);
+  return operation !== undefined && body === "upload" ? { ...operation, isUpload: true } : operation;
+};
 const queryOf = ({ parameters = [] }: Operation): Parameter[] => parameters.filter(({ in: place }) => place === "query");
 const pathNames = ({ path }: Located): string[] => Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name);
 const responseOf = ({ responses }: Operation): Schema =>
@@ -79,8 +89,9 @@ function inputName(resource: string, method: string, operation: Located): string
 /** The types of keyword arguments that have no name in the document. */
 function inputTypes(operations: ReadonlyMap<string, Located>): string[] {
   return RESOURCES.flatMap(({ name, methods }) =>
-    methods.flatMap(([method, id]) => {
-      const operation = operations.get(id);
+    methods.flatMap((row) => {
+      const [method] = row;
+      const operation = located(operations, row);
       const input = operation === undefined ? undefined : inputName(name, method, operation);
       const body = operation === undefined ? undefined : bodyOf(operation);
       if (operation === undefined || input === undefined || body?.$ref !== undefined) return [];
@@ -120,7 +131,13 @@ function resultOf(document: Document, operation: Located, kind: Kind): Result {
   if (operation.operationId === "streamEvents") return { call: kind.stream, first: "self._transport", type: kind.stream, isAwaited: false };
   if (operation.operationId === "exportRecipient")
     return { call: kind.export, first: "self._transport", type: kind.export, isAwaited: false };
+  if (operation.operationId === "getMediaContent")
+    return { call: kind.download, first: "self._transport", type: kind.download, isAwaited: false };
   const schema = responseOf(operation);
+  if (operation.isUpload === true) {
+    const type = `types.${typeOf(schema, "")}`;
+    return { call: "self._transport.upload", first: type, type, isAwaited: kind.isAsync };
+  }
   const named = schema.$ref === undefined ? schema : document.components.schemas[typeOf(schema, "")];
   const { properties = {} } = named ?? {};
   if ("has_more" in properties && properties["data"] !== undefined) {
@@ -141,6 +158,7 @@ function classIn({ components: { schemas } }: Document, schema: Schema): [type: 
 function optionsOf({ operationId, method }: Located): Options {
   if (operationId === "streamEvents") return STREAM;
   if (operationId === "exportRecipient") return EXPORT;
+  if (operationId === "getMediaContent") return DOWNLOAD;
   return method === "POST" || method === "PATCH" ? WRITE : READ;
 }
 
@@ -149,11 +167,14 @@ function methodText(document: Document, resource: string, method: string, operat
   const options = optionsOf(operation);
   const paths = pathNames(operation);
   const { call, first, type, isAwaited, isUnion = false } = resultOf(document, operation, kind);
-  const parameters = ["self", ...paths.map((name) => `${name}: str`), "*", ...options.parameters];
+  const source = operation.isUpload === true ? [`source: ${kind.isAsync ? "AsyncUploadSource" : "UploadSource"}`] : [];
+  const hint = operation.isUpload === true ? ["content_type: str | None = None"] : [];
+  const parameters = ["self", ...paths.map((name) => `${name}: str`), ...source, "*", ...hint, ...options.parameters];
   if (input !== undefined) parameters.push(`**input: Unpack[types.${input}]`);
   const values = [
     `${first}, "${operation.method}", "${operation.path}", {${paths.map((name) => `"${name}": ${name}`).join(", ")}}`,
     options.passed,
+    ...(operation.isUpload === true ? ["source", "content_type"] : []),
     ...(input === undefined ? [] : [`${bodyOf(operation) === undefined ? "query" : "body"}=dict(input)`]),
   ];
   return [
@@ -174,7 +195,7 @@ function resourceText(
   kind: Kind,
 ): string {
   const bodies = methods.map((row) => {
-    const operation = operations.get(row[1]);
+    const operation = located(operations, row);
     if (operation === undefined) throw new Error(`the document has no operation ${row[1]}: correct scripts/resources.ts`);
     return methodText(document, name, row[0], operation, kind);
   });
@@ -195,10 +216,12 @@ function resourcesText(document: Document, operations: ReadonlyMap<string, Locat
     "",
     "from . import types",
     "from ._call import CallOptions",
+    `from ._downloads import ${kind.download}`,
     `from .${prefix}_lists import ${kind.pages}`,
     "from ._records import Record",
     `from .${prefix}_streams import ${kind.stream}, ${kind.export}`,
     `from .${prefix}_transport import ${kind.transport}`,
+    `from ._uploads import ${kind.isAsync ? "AsyncUploadSource" : "UploadSource"}`,
   ].join("\n");
   return `${[head, ...RESOURCES.map((resource) => resourceText(document, operations, resource, kind))].join("\n\n\n")}\n`;
 }

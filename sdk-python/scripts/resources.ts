@@ -3,7 +3,8 @@
 
 export type Resource = {
   name: string;
-  methods: readonly (readonly [method: string, operationId: string])[];
+  /** `upload`: the body is a file in place of JSON. */
+  methods: readonly (readonly [method: string, operationId: string, body?: "upload"])[];
   /** Conventional names of methods, each with the method that it stands for. */
   aliases?: Readonly<Record<string, string>>;
 };
@@ -32,6 +33,17 @@ export const RESOURCES: readonly Resource[] = [
       ["get", "getBatch"],
     ],
     aliases: { create: "send" },
+  },
+  {
+    name: "media",
+    methods: [
+      ["upload", "createMedia", "upload"],
+      ["upload_from_url", "createMedia"],
+      ["get", "getMedia"],
+      ["list", "listMedia"],
+      ["download", "getMediaContent"],
+      ["delete", "deleteMedia"],
+    ],
   },
   {
     name: "templates",

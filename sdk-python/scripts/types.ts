@@ -4,8 +4,10 @@ export type Schema = {
   $ref?: string;
   type?: string | readonly string[];
   enum?: readonly (string | null)[];
-  /** A list of values, or null; or the forms of an event. */
+  /** A list of values, or null; or the forms of an event or a content. */
   anyOf?: readonly Schema[];
+  /** The forms of a content in a request. */
+  oneOf?: readonly Schema[];
   const?: string | number | boolean;
   "x-extensible-enum"?: readonly string[];
   items?: Schema;
@@ -25,7 +27,8 @@ const literal = (values: readonly unknown[]): string =>
 
 /** The Python type of a schema. `name` is the name of the class of an object that has none in the document. */
 export function typeOf(schema: Schema, name: string): string {
-  if (schema.anyOf !== undefined) return unionOf(schema.anyOf, name);
+  const forms = schema.anyOf ?? schema.oneOf;
+  if (forms !== undefined) return unionOf(forms, name);
   const given = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
   const isNullable = given.includes("null") || schema.enum?.includes(null) === true;
   const type = plainType(
@@ -36,13 +39,13 @@ export function typeOf(schema: Schema, name: string): string {
   return isNullable && type !== "Json" ? `${type} | None` : type;
 }
 
-// Its `type` is any text. With it, a comparison of `type` would leave two forms of `data`.
-const CATCH_ALL = "OtherEvent";
+// Their `type` is any text. With them, a comparison of `type` would leave two forms.
+const CATCH_ALLS: ReadonlySet<string> = new Set(["OtherEvent", "OtherContent"]);
 
 const unionOf = (forms: readonly Schema[], name: string): string =>
   forms
     .map((form) => (form.type === "null" ? "None" : typeOf(form, name)))
-    .filter((type) => type !== CATCH_ALL)
+    .filter((type) => !CATCH_ALLS.has(type))
     .join(" | ");
 
 function plainType(schema: Schema, type: string | undefined, name: string): string {
@@ -94,7 +97,7 @@ export function typesText(
 ): string {
   const named = Object.entries(schemas).flatMap(([name, schema]) => {
     const base = inputs.has(name) ? "TypedDict" : "Record";
-    if (schema.properties !== undefined) return name === CATCH_ALL ? [] : classOf(base, name, schema);
+    if (schema.properties !== undefined) return CATCH_ALLS.has(name) ? [] : classOf(base, name, schema);
     return [...innerTypes(base, name, schema), `${name}: TypeAlias = ${JSON.stringify(typeOf(schema, name))}`];
   });
   const head = `"""${title}"""\n\nfrom __future__ import annotations\n\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\nfrom ._records import Record\n\n# Many records have a field named object, which would hide the type.\nJson: TypeAlias = object`;

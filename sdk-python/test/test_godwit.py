@@ -4,16 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import io
 import json
 import os
 import pickle
+import tempfile
 import threading
 import unittest
+import uuid
+from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from godwit import AsyncGodwit, ClientCredentials, Godwit, GodwitError, RateLimit, RequestEvent, ResponseEvent, WebhookError, response_of
+import httpx
+
+from godwit import (
+    ApiError,
+    AsyncGodwit,
+    AsyncUploadSource,
+    ClientCredentials,
+    ConnectionFailed,
+    Godwit,
+    GodwitError,
+    RateLimit,
+    RequestEvent,
+    ResponseEvent,
+    StreamConsumed,
+    UploadSource,
+    WebhookError,
+    response_of,
+)
 from godwit._call import parse_rate_limit, retry_delay
 from godwit._errors import RawResponse, parse_retry_after, to_api_error
 from godwit._frames import FrameReader
@@ -208,6 +230,138 @@ class Streams(unittest.TestCase):
         kinds, counts = asyncio.run(work())
         assert counts is not None
         self.assertEqual((kinds.count("message"), counts["message"]), (1, 1))
+
+
+class Losing(httpx.HTTPTransport):
+    """Loses the response to the first request, which the service has executed."""
+
+    is_lost = False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        if self.is_lost:
+            return response
+        self.is_lost = True
+        response.read()
+        raise httpx.ReadError("lost")
+
+
+class AsyncLosing(httpx.AsyncHTTPTransport):
+    is_lost = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await super().handle_async_request(request)
+        if self.is_lost:
+            return response
+        self.is_lost = True
+        await response.aread()
+        raise httpx.ReadError("lost")
+
+
+class Files(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        # Unlike any other file, and longer than a piece.
+        self.content = b"%PDF-1.7\n" + uuid.uuid4().bytes * 10_000
+        self.path = self.folder / "offer.pdf"
+        self.path.write_bytes(self.content)
+
+    def pieces(self) -> Iterator[bytes]:
+        yield self.content[:100_000]
+        yield self.content[100_000:]
+
+    def test_a_file_is_uploaded_from_any_source_and_downloaded(self) -> None:
+        with Godwit(**SERVICE) as godwit, self.path.open("rb") as file:
+            sources: list[tuple[UploadSource, str | None]] = [
+                (self.path, "offer.pdf"),
+                (file, "offer.pdf"),
+                (self.content, None),
+                (io.BytesIO(self.content), None),
+                (self.pieces(), None),
+                (lambda: self.path.open("rb"), None),
+            ]
+            for source, name in sources:
+                media = godwit.media.upload(source)
+                self.assertEqual((media.kind, media.content_type, media.bytes, media.file_name), ("document", "application/pdf", 160_009, name))
+                self.assertEqual(b"".join(godwit.media.download(media.id)), self.content)
+            named = godwit.media.upload(self.path, file_name="a.json", kind="document", content_type="application/json")
+            self.assertEqual((named.file_name, named.source), ("a.json", "upload"))
+            copied = self.folder / "copy.pdf"
+            self.assertEqual((godwit.media.download(named.id).save(copied), copied.read_bytes()), (160_009, self.content))
+            buffer = io.BytesIO()
+            godwit.media.download(named.id).save(buffer)
+            self.assertEqual(buffer.getvalue(), self.content)
+            self.assertTrue(godwit.media.delete(named.id).deleted)
+            with self.assertRaises(ApiError) as caught:
+                godwit.media.download(named.id).save(self.folder / "gone.pdf")
+            self.assertEqual(caught.exception.code, "not_found")
+            self.assertEqual(sorted(each.name for each in self.folder.iterdir()), ["copy.pdf", "offer.pdf"])
+
+    def test_an_upload_is_repeated_if_its_source_can_be_read_again(self) -> None:
+        sources: list[UploadSource] = [self.path, io.BytesIO(self.content), self.content, self.pieces]
+        for source in sources:
+            with httpx.Client(transport=Losing()) as http, Godwit(**SERVICE, http_client=http) as godwit:
+                media = godwit.media.upload(source)
+            self.assertEqual((response_of(media).attempts, response_of(media).is_replayed, media.bytes), (2, True, 160_009))
+
+    def test_a_stream_that_was_read_is_not_sent_again(self) -> None:
+        with httpx.Client(transport=Losing()) as http, Godwit(**SERVICE, http_client=http) as godwit:
+            with self.assertRaisesRegex(StreamConsumed, "was read and cannot be sent again: pass a path") as caught:
+                godwit.media.upload(self.pieces())
+            self.assertIsInstance(caught.exception.__cause__, ConnectionFailed)
+            media = godwit.media.upload(self.content, idempotency_key=caught.exception.idempotency_key)
+            self.assertEqual((response_of(media).is_replayed, media.bytes), (True, 160_009))
+
+    def test_a_source_that_fails_raises_its_error(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            with self.assertRaises(FileNotFoundError):
+                godwit.media.upload(self.folder / "nowhere")
+            with self.assertRaisesRegex(TypeError, "a file must be bytes"):
+                godwit.media.upload("offer.pdf")  # type: ignore[arg-type]
+            with self.assertRaises(ApiError) as caught:
+                godwit.media.upload(b"text", kind="image")
+            self.assertEqual(caught.exception.code, "media_kind_mismatch")
+
+    def test_files_with_asyncio(self) -> None:
+        async def pieces() -> AsyncIterator[bytes]:
+            for piece in self.pieces():
+                yield piece
+
+        sources: list[AsyncUploadSource] = [self.path, self.content, self.pieces, pieces]
+
+        async def work() -> None:
+            for source in sources:
+                async with httpx.AsyncClient(transport=AsyncLosing()) as http, AsyncGodwit(**SERVICE, http_client=http) as godwit:
+                    media = await godwit.media.upload(source)
+                    self.assertEqual((response_of(media).attempts, media.bytes), (2, 160_009))
+                    self.assertEqual(b"".join([chunk async for chunk in godwit.media.download(media.id)]), self.content)
+                    self.assertEqual(await godwit.media.download(media.id).save(self.folder / "copy.pdf"), 160_009)
+            async with httpx.AsyncClient(transport=AsyncLosing()) as http, AsyncGodwit(**SERVICE, http_client=http) as godwit:
+                with self.assertRaises(StreamConsumed):
+                    await godwit.media.upload(pieces())
+
+        asyncio.run(work())
+
+    def test_contents_are_sent_and_received(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            first = godwit.events.list(limit=1).data
+            sent = godwit.messages.send(
+                recipient="+15005550019",
+                channel="whatsapp",
+                content={"type": "buttons", "text": "Is this right?", "buttons": [{"type": "reply", "id": "yes", "title": "Yes"}]},
+            )
+            assert sent.content is not None and sent.content.type == "buttons"
+            self.assertEqual(sent.content.buttons[0].title, "Yes")
+            for event in godwit.events.stream(type="media.*", last_event_id=first[0].id if first else None):
+                assert event.type == "media.ready"
+                assert event.data.media.message_id is not None
+                received = godwit.messages.get(event.data.media.message_id)
+                assert received.content is not None and received.content.type == "media"
+                self.assertEqual(received.content.media_id, event.data.media.id)
+                self.assertEqual(len(b"".join(godwit.media.download(received.content.media_id))), event.data.media.bytes)
+                break
 
 
 class WebhookSecrets(unittest.TestCase):

@@ -5,11 +5,13 @@ from ._async_lists import AsyncPage, AsyncPages
 from ._async_streams import AsyncEventStream, AsyncRecipientExport
 from ._call import idempotency_key_from
 from ._client import AsyncGodwit, Godwit
-from ._errors import ApiError, ConnectionFailed, Fault, GodwitError, RequestTimeout, WebhookError
+from ._downloads import AsyncDownload, Download
+from ._errors import ApiError, ConnectionFailed, Fault, GodwitError, RequestTimeout, StreamConsumed, WebhookError
 from ._lists import Page, Pages
 from ._options import ClientCredentials, RequestEvent, ResponseEvent
 from ._records import ApiResponse, RateLimit, Record, response_of
 from ._streams import EventStream, RecipientExport
+from ._uploads import AsyncUploadSource, UploadSource
 from ._webhooks import verify_webhook
 
 __version__ = "0.2.0"
@@ -17,13 +19,16 @@ __version__ = "0.2.0"
 __all__ = [
     "ApiError",
     "ApiResponse",
+    "AsyncDownload",
     "AsyncEventStream",
     "AsyncGodwit",
     "AsyncPage",
     "AsyncPages",
     "AsyncRecipientExport",
+    "AsyncUploadSource",
     "ClientCredentials",
     "ConnectionFailed",
+    "Download",
     "EventStream",
     "Fault",
     "Godwit",
@@ -36,6 +41,8 @@ __all__ = [
     "RequestEvent",
     "RequestTimeout",
     "ResponseEvent",
+    "StreamConsumed",
+    "UploadSource",
     "WebhookError",
     "idempotency_key_from",
     "response_of",

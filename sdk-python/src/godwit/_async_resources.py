@@ -7,10 +7,12 @@ from typing import Unpack, cast
 
 from . import types
 from ._call import CallOptions
+from ._downloads import AsyncDownload
 from ._async_lists import AsyncPages
 from ._records import Record
 from ._async_streams import AsyncEventStream, AsyncRecipientExport
 from ._async_transport import AsyncTransport
+from ._uploads import AsyncUploadSource
 
 
 class AsyncMessages:
@@ -221,6 +223,108 @@ class AsyncBatches:
         )
 
     create = send
+
+
+class AsyncMedia:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def upload(
+        self,
+        source: AsyncUploadSource,
+        *,
+        content_type: str | None = None,
+        idempotency_key: str | None = None,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.MediaUploadQuery],
+    ) -> types.Media:
+        """Upload a file."""
+        return await self._transport.upload(
+            types.Media, "POST", "/v1/media", {},
+            CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
+            source,
+            content_type,
+            query=dict(input),
+        )
+
+    async def upload_from_url(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.FetchedMedia],
+    ) -> types.Media:
+        """Upload a file."""
+        return await self._transport.call(
+            types.Media, "POST", "/v1/media", {},
+            CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
+            body=dict(input),
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> types.Media:
+        """Retrieve media."""
+        return await self._transport.call(
+            types.Media, "GET", "/v1/media/{id}", {"id": id},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+        )
+
+    def list(
+        self,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.MediaListQuery],
+    ) -> AsyncPages[types.Media]:
+        """List media."""
+        return self._transport.pages(
+            types.Media, "GET", "/v1/media", {},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+            query=dict(input),
+        )
+
+    def download(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+    ) -> AsyncDownload:
+        """Download a file."""
+        return AsyncDownload(
+            self._transport, "GET", "/v1/media/{id}/content", {"id": id},
+            max_retries, timeout,
+        )
+
+    async def delete(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> types.DeletedMedia:
+        """Delete media."""
+        return await self._transport.call(
+            types.DeletedMedia, "DELETE", "/v1/media/{id}", {"id": id},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+        )
 
 
 class AsyncTemplates:

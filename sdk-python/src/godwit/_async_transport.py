@@ -14,8 +14,9 @@ import httpx
 from ._async_lists import AsyncPage, AsyncPages
 from ._call import CallOptions, Calls, Invoke, Request, Send, Steps, Wait, check_status, with_token
 from ._errors import RawResponse, RequestTimeout, unexpected_response
-from ._options import Settings
+from ._options import Limits, Settings
 from ._transport import network_errors, raw
+from ._uploads import AsyncUploadSource, UploadBody
 
 T = TypeVar("T")
 
@@ -41,6 +42,22 @@ class AsyncTransport:
         body: Mapping[str, Any] | None = None,
     ) -> T:
         return cast(T, await self._run(self._calls.call(method, path, ids, options, query, body)))
+
+    async def upload(
+        self,
+        result: type[T],
+        method: str,
+        path: str,
+        ids: Mapping[str, str],
+        options: CallOptions,
+        source: AsyncUploadSource,
+        content_type: str | None,
+        query: Mapping[str, Any],
+    ) -> T:
+        return cast(T, await self._run(self._calls.upload(method, path, ids, options, UploadBody(source), content_type, query)))
+
+    def limits(self, max_retries: int | None, timeout: float | None) -> Limits:
+        return self._calls.limits(max_retries, timeout)
 
     def pages(
         self,
@@ -82,7 +99,7 @@ class AsyncTransport:
                         continue
                     if response.status_code >= 300:
                         check_status(raw(response, await response.aread()))
-                    if not response.headers.get("content-type", "").startswith(accept):
+                    if accept != "*/*" and not response.headers.get("content-type", "").startswith(accept):
                         raise unexpected_response(raw(response, b""), f"the response is not {accept}: check base_url")
                     yield response.aiter_bytes()
                     return
@@ -124,5 +141,23 @@ class AsyncTransport:
 
     def _stream(self, request: Request, timeout: float) -> Any:
         return self._http.stream(
-            request.method, request.url, headers=dict(request.headers), content=request.content, timeout=timeout, follow_redirects=False
+            request.method,
+            request.url,
+            headers=dict(request.headers),
+            content=_async_content(request.content, timeout),
+            timeout=timeout,
+            follow_redirects=False,
         )
+
+
+async def _within_async(chunks: AsyncIterator[bytes], timeout: float) -> AsyncIterator[bytes]:
+    """The bytes of an upload, within the time of the attempt."""
+    ends_at = time.monotonic() + timeout
+    async for chunk in chunks:
+        if time.monotonic() > ends_at:
+            raise RequestTimeout(f"the file was not sent within {timeout:g} seconds")
+        yield chunk
+
+
+def _async_content(content: bytes | UploadBody | None, timeout: float) -> bytes | AsyncIterator[bytes] | None:
+    return _within_async(content.async_chunks(), timeout) if isinstance(content, UploadBody) else content

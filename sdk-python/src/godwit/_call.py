@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from ._errors import ApiError, ConnectionFailed, GodwitError, RawResponse, to_api_error, unexpected_response
-from ._options import ClientCredentials, RequestEvent, ResponseEvent, Settings, check_token, resolve_limits
+from ._errors import ApiError, ConnectionFailed, GodwitError, RawResponse, StreamConsumed, to_api_error, unexpected_response
+from ._options import ClientCredentials, Limits, RequestEvent, ResponseEvent, Settings, check_token, resolve_limits
 from ._records import ApiResponse, RateLimit, Record, response_of
+from ._uploads import UploadBody
 
 _log = logging.getLogger("godwit")
 
@@ -41,7 +42,7 @@ class Request:
     method: str
     url: str
     headers: Mapping[str, str]
-    content: bytes | None
+    content: bytes | UploadBody | None
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,12 @@ class CallOptions:
     total_timeout: float | None = None
     headers: Mapping[str, str] | None = None
     idempotency_key: str | None = None
+
+
+# A file takes longer than other requests.
+UPLOAD_TIMEOUT = 900.0
+UPLOAD_TOTAL_TIMEOUT = 1_800.0
+_BYTES = "application/octet-stream"
 
 
 def idempotency_key_from(text: str) -> str:
@@ -144,6 +151,32 @@ class Calls:
         own = {"accept": "application/json", **({} if key is None else {"idempotency-key": key})}
         return self._retry(Request(method, plain.url, {**plain.headers, **own}, plain.content), options, key)
 
+    def upload(
+        self,
+        method: str,
+        path: str,
+        ids: Mapping[str, str],
+        options: CallOptions,
+        body: UploadBody,
+        content_type: str | None,
+        query: Mapping[str, Any],
+    ) -> Steps:
+        """The steps of a call whose body is a file. Returns a Record."""
+        key = options.idempotency_key or str(uuid.uuid4())
+        plain = self.request(method, path, ids, {"file_name": body.file_name, **query}, None, options.headers)
+        length = body.length
+        own = {"accept": "application/json", "idempotency-key": key, "content-type": _media_type(content_type)}
+        sized = {} if length is None else {"content-length": str(length)}
+        limited = CallOptions(
+            options.max_retries,
+            UPLOAD_TIMEOUT if options.timeout is None else options.timeout,
+            UPLOAD_TOTAL_TIMEOUT if options.total_timeout is None else options.total_timeout,
+        )
+        return self._retry(Request(method, plain.url, {**plain.headers, **own, **sized}, body), limited, key)
+
+    def limits(self, max_retries: int | None, timeout: float | None) -> Limits:
+        return resolve_limits(max_retries, timeout, None, self._settings.limits)
+
     def _retry(self, request: Request, options: CallOptions, key: str | None) -> Steps:
         limits = resolve_limits(options.max_retries, options.timeout, options.total_timeout, self._settings.limits)
         ends_at = time.monotonic() + limits.total_timeout
@@ -169,6 +202,9 @@ class Calls:
                 delay = retry_delay(attempts, error)
                 if attempts <= limits.max_retries and time.monotonic() + delay < ends_at and is_retryable(error):
                     retry_in = delay
+            if retry_in is not None and isinstance(request.content, UploadBody) and request.content.is_consumed:
+                error, retry_in = StreamConsumed(error), None
+                error.attempts, error.idempotency_key = attempts, key
             status, request_id = (error.status, error.request_id) if isinstance(error, GodwitError) else (None, None)
             self._after(ResponseEvent(request.method, path, attempts, key, duration, status, request_id, error, retry_in))
             if retry_in is None:
@@ -269,6 +305,11 @@ def parse_rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
         return None
     numbers = {name: int(value) for name, value in re.findall(r";([a-z]+)=(\d+)", left[2] + (policy[2] if policy else ""))}
     return RateLimit(left[1], numbers.get("r", 0), numbers.get("t", 0), numbers.get("q"), numbers.get("w"))
+
+
+def _media_type(hint: str | None) -> str:
+    # A body of JSON would be the request to fetch a file.
+    return _BYTES if hint is None or hint.lower().startswith("application/json") else hint
 
 
 def _segment(name: str, value: object) -> str:

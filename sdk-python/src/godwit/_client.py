@@ -57,6 +57,7 @@ class Godwit:
         self._transport = transport
         self.messages = synchronous.Messages(transport)
         self.batches = synchronous.Batches(transport)
+        self.media = synchronous.Media(transport)
         self.templates = synchronous.Templates(transport)
         self.webhook_endpoints = synchronous.WebhookEndpoints(transport)
         self.events = synchronous.Events(transport)
@@ -71,6 +72,7 @@ class Godwit:
         self.recipients = synchronous.Recipients(transport)
         self.keys = synchronous.Keys(transport)
         self.audit_events = synchronous.AuditEvents(transport)
+        self.requests = synchronous.Requests(transport)
         self.credential = synchronous.Credential(transport)
         self.webhooks = Webhooks()
 
@@ -115,6 +117,7 @@ class AsyncGodwit:
         self._transport = transport
         self.messages = asynchronous.AsyncMessages(transport)
         self.batches = asynchronous.AsyncBatches(transport)
+        self.media = asynchronous.AsyncMedia(transport)
         self.templates = asynchronous.AsyncTemplates(transport)
         self.webhook_endpoints = asynchronous.AsyncWebhookEndpoints(transport)
         self.events = asynchronous.AsyncEvents(transport)
@@ -129,6 +132,7 @@ class AsyncGodwit:
         self.recipients = asynchronous.AsyncRecipients(transport)
         self.keys = asynchronous.AsyncKeys(transport)
         self.audit_events = asynchronous.AsyncAuditEvents(transport)
+        self.requests = asynchronous.AsyncRequests(transport)
         self.credential = asynchronous.AsyncCredential(transport)
         self.webhooks = Webhooks()
 

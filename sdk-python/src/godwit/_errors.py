@@ -76,6 +76,16 @@ class RequestTimeout(ConnectionFailed):
     """No response in time."""
 
 
+class StreamConsumed(GodwitError):
+    """An upload failed, and its stream cannot be read again for another attempt. ``__cause__`` is the error of the attempt. Upload the file
+    again with ``idempotency_key``: if the service has stored it, it returns the same record."""
+
+    def __init__(self, cause: Exception | None = None) -> None:
+        reason = "" if cause is None else f"{cause}; "
+        super().__init__(f"{reason}the stream of the file was read and cannot be sent again: pass a path, bytes, or a function that opens it")
+        self.__cause__ = cause
+
+
 class WebhookError(GodwitError):
     """The webhook does not come from the service, or it is too old. Respond with 400 and ignore it."""
 

@@ -7,10 +7,12 @@ from typing import Unpack, cast
 
 from . import types
 from ._call import CallOptions
+from ._downloads import Download
 from ._lists import Pages
 from ._records import Record
 from ._streams import EventStream, RecipientExport
 from ._transport import Transport
+from ._uploads import UploadSource
 
 
 class Messages:
@@ -221,6 +223,108 @@ class Batches:
         )
 
     create = send
+
+
+class Media:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def upload(
+        self,
+        source: UploadSource,
+        *,
+        content_type: str | None = None,
+        idempotency_key: str | None = None,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.MediaUploadQuery],
+    ) -> types.Media:
+        """Upload a file."""
+        return self._transport.upload(
+            types.Media, "POST", "/v1/media", {},
+            CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
+            source,
+            content_type,
+            query=dict(input),
+        )
+
+    def upload_from_url(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.FetchedMedia],
+    ) -> types.Media:
+        """Upload a file."""
+        return self._transport.call(
+            types.Media, "POST", "/v1/media", {},
+            CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
+            body=dict(input),
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> types.Media:
+        """Retrieve media."""
+        return self._transport.call(
+            types.Media, "GET", "/v1/media/{id}", {"id": id},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+        )
+
+    def list(
+        self,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.MediaListQuery],
+    ) -> Pages[types.Media]:
+        """List media."""
+        return self._transport.pages(
+            types.Media, "GET", "/v1/media", {},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+            query=dict(input),
+        )
+
+    def download(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+    ) -> Download:
+        """Download a file."""
+        return Download(
+            self._transport, "GET", "/v1/media/{id}/content", {"id": id},
+            max_retries, timeout,
+        )
+
+    def delete(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> types.DeletedMedia:
+        """Delete media."""
+        return self._transport.call(
+            types.DeletedMedia, "DELETE", "/v1/media/{id}", {"id": id},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+        )
 
 
 class Templates:

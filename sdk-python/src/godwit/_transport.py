@@ -12,7 +12,8 @@ import httpx
 from ._call import CallOptions, Calls, Invoke, Request, Send, Steps, Wait, check_status, with_token
 from ._errors import ConnectionFailed, RawResponse, RequestTimeout, unexpected_response
 from ._lists import Page, Pages
-from ._options import Settings
+from ._options import Limits, Settings
+from ._uploads import UploadBody, UploadSource
 
 T = TypeVar("T")
 
@@ -38,6 +39,22 @@ class Transport:
         body: Mapping[str, Any] | None = None,
     ) -> T:
         return cast(T, self._run(self._calls.call(method, path, ids, options, query, body)))
+
+    def upload(
+        self,
+        result: type[T],
+        method: str,
+        path: str,
+        ids: Mapping[str, str],
+        options: CallOptions,
+        source: UploadSource,
+        content_type: str | None,
+        query: Mapping[str, Any],
+    ) -> T:
+        return cast(T, self._run(self._calls.upload(method, path, ids, options, UploadBody(source), content_type, query)))
+
+    def limits(self, max_retries: int | None, timeout: float | None) -> Limits:
+        return self._calls.limits(max_retries, timeout)
 
     def pages(
         self,
@@ -79,7 +96,7 @@ class Transport:
                         continue
                     if response.status_code >= 300:
                         check_status(raw(response, response.read()))
-                    if not response.headers.get("content-type", "").startswith(accept):
+                    if accept != "*/*" and not response.headers.get("content-type", "").startswith(accept):
                         raise unexpected_response(raw(response, b""), f"the response is not {accept}: check base_url")
                     yield response.iter_bytes()
                     return
@@ -119,8 +136,26 @@ class Transport:
 
     def _stream(self, request: Request, timeout: float) -> Any:
         return self._http.stream(
-            request.method, request.url, headers=dict(request.headers), content=request.content, timeout=timeout, follow_redirects=False
+            request.method,
+            request.url,
+            headers=dict(request.headers),
+            content=_content(request.content, timeout),
+            timeout=timeout,
+            follow_redirects=False,
         )
+
+
+def _within(chunks: Iterator[bytes], timeout: float) -> Iterator[bytes]:
+    """The bytes of an upload, within the time of the attempt."""
+    ends_at = time.monotonic() + timeout
+    for chunk in chunks:
+        if time.monotonic() > ends_at:
+            raise RequestTimeout(f"the file was not sent within {timeout:g} seconds")
+        yield chunk
+
+
+def _content(content: bytes | UploadBody | None, timeout: float) -> bytes | Iterator[bytes] | None:
+    return _within(content.chunks(), timeout) if isinstance(content, UploadBody) else content
 
 
 def raw(response: httpx.Response, content: bytes) -> RawResponse:

@@ -29,7 +29,7 @@ class NewMessage(TypedDict):
     carrier_options: NotRequired[dict[str, Json] | None]
 
 
-NewContent: TypeAlias = "dict[str, Json]"
+NewContent: TypeAlias = "NewTextContent | NewMediaContent | NewButtonsContent | NewListContent | NewLocationContent | NewContactsContent | NewReactionContent | NewTemplateContent"
 
 
 class NewTextContent(TypedDict):
@@ -54,7 +54,7 @@ class NewButtonsContent(TypedDict):
     buttons: list[NewContentButton]
 
 
-NewContentHeader: TypeAlias = "dict[str, Json]"
+NewContentHeader: TypeAlias = "NewTextHeader | NewMediaHeader"
 
 
 class NewTextHeader(TypedDict):
@@ -70,7 +70,7 @@ class NewMediaHeader(TypedDict):
     file_name: NotRequired[str | None]
 
 
-NewContentButton: TypeAlias = "dict[str, Json]"
+NewContentButton: TypeAlias = "NewReplyButton | NewUrlButton | NewPhoneButton"
 
 
 class NewReplyButton(TypedDict):
@@ -269,7 +269,7 @@ class Message(Record):
     canceled_at: str | None
 
 
-Content: TypeAlias = "MediaContent | ButtonsContent | ListContent | LocationContent | ContactsContent | ReactionContent | TemplateContent | ReplyContent | FormContent | OrderContent | SystemContent | UnsupportedContent | OtherContent"
+Content: TypeAlias = "MediaContent | ButtonsContent | ListContent | LocationContent | ContactsContent | ReactionContent | TemplateContent | ReplyContent | FormContent | OrderContent | SystemContent | UnsupportedContent"
 
 
 class MediaContentFurtherMediaItem(Record):
@@ -461,10 +461,6 @@ class UnsupportedContent(Record):
     type: Literal["unsupported"]
     kind: str
     original: str | None
-
-
-class OtherContent(Record):
-    type: str
 
 
 class MessageValidationSegments(Record):
@@ -1698,6 +1694,21 @@ class BatchesListQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
     status: NotRequired[Literal["processing", "completed"]]
+    created_after: NotRequired[str]
+    created_before: NotRequired[str]
+
+
+class MediaUploadQuery(TypedDict):
+    kind: NotRequired[Literal["image", "audio", "video", "document", "sticker"]]
+    file_name: NotRequired[str]
+
+
+class MediaListQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+    kind: NotRequired[Literal["image", "audio", "video", "document", "sticker"]]
+    source: NotRequired[Literal["upload", "url", "inbound"]]
+    status: NotRequired[Literal["pending", "ready", "failed"]]
     created_after: NotRequired[str]
     created_before: NotRequired[str]
 

@@ -10,6 +10,14 @@ godwit.messages.send(recipient="+14155550123", channel="fax", body="Hello")  # m
 godwit.messages.send(channel="sms", body="Hello")  # mistake
 godwit.messages.send(recipient="+14155550123", channel="sms", text="Hello")  # mistake
 godwit.messages.get(message.id, idempotency_key="")  # mistake
+godwit.messages.send(recipient="+1", channel="whatsapp", content={"type": "location", "latitude": 47.37, "longitude": 8.54})
+godwit.messages.send(recipient="+1", channel="whatsapp", content={"type": "location", "latitude": 47.37})  # mistake
+godwit.messages.send(recipient="+1", channel="whatsapp", content={"type": "place", "latitude": 47.37})  # mistake
+if message.content is not None and message.content.type == "media":
+    caption: str | None = message.content.caption
+    message.content.latitude  # mistake
+file: types.Media = godwit.media.upload(b"text", kind="document")
+godwit.media.upload(b"text", kind="text")  # mistake
 replayed: bool = response_of(message).is_replayed
 message.no_such_field  # mistake
 text: str = message["id"]
