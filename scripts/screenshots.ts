@@ -81,6 +81,7 @@ const PAGES = [
   "verifications",
   "templates",
   "templates/new",
+  "media",
   "endpoints",
   "suppressions",
   "usage",

@@ -4,6 +4,7 @@ import { after, describe, test } from "node:test";
 import { ConsoleVisits, type Visitor, type WindowOptions } from "../support/visitor.ts";
 import { until } from "../support/expect.ts";
 import { Hook, REFUSED } from "../support/hook-server.ts";
+import { JPEG, upload } from "../support/media.ts";
 
 /** A path for each kind of page, with content. */
 const paths: string[] = [
@@ -18,6 +19,7 @@ const paths: string[] = [
   "verifications",
   "templates",
   "templates/new",
+  "media",
   "endpoints",
   "suppressions",
   "usage",
@@ -63,6 +65,19 @@ const visits = new ConsoleVisits(async ({ godwit, key }) => {
   const scheduled = await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "Later", send_at: sendAt });
   pages.set("message", `messages/${message}`).set("scheduled message", `messages/${scheduled}`);
   pages.set("endpoint", `endpoints/${endpoint}`).set("template", `templates/${template}`);
+  const picture = await upload(godwit, JPEG, { key, query: { file_name: `${"long".repeat(40)}.jpg` } });
+  const file = String(picture.json["id"]);
+  const list = await create("/v1/messages", {
+    recipient: "+15005550006",
+    channel: "whatsapp",
+    content: { type: "list", text: "w".repeat(300), button: "Open", sections: [{ rows: [{ id: "a", title: "One" }] }] },
+  });
+  await create("/v1/messages", {
+    recipient: "+15005550008",
+    channel: "whatsapp",
+    content: { type: "media", kind: "document", media_id: file, file_name: "n".repeat(200), caption: "w".repeat(300) },
+  });
+  pages.set("file", `media/${file}`).set("list", `messages/${list}`);
   pages.set("batch", `batches/${batch}`).set("verification", `verifications/${verification}`);
   paths.push(...pages.values());
 });
@@ -171,6 +186,7 @@ describe("dialogs", () => {
     ["scheduled message", "Cancel message", "Reschedule"],
     ["message", "Redact"],
     ["messages", "Export CSV"],
+    ["file", "Delete"],
   ];
   for (const [place, ...buttons] of DIALOGS) {
     test(`of the page ${place} are accessible and fit a narrow window: ${buttons.join(", ")}`, (context) =>

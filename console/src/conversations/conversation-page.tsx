@@ -1,7 +1,7 @@
 /** The page of one conversation: the messages to and from a person, and a box for a reply. */
 import type { Message } from "godwit-sdk";
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { formatDay } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { useMay } from "../session/use-session.ts";
@@ -13,13 +13,14 @@ import { More } from "../ui/pages.tsx";
 import { Quoted } from "../ui/quoted.tsx";
 import { ScanStatus } from "../ui/scan-status.tsx";
 import { Status } from "../ui/status.tsx";
-import { isReactionIn, ownSideOf, reactionsOn, type Reaction } from "./conversation.ts";
+import { isQuotable, isReactionIn, ownSideOf, reactionsOn, type Reaction } from "./conversation.ts";
 import { ReplyBox } from "./reply-box.tsx";
 import { useConversation } from "./use-conversation.ts";
 
 export function ConversationPage({ person }: { person: string }): JSX.Element {
   const { messages, outbound, inbound, add } = useConversation(person);
   const maySend = useMay("messages:send");
+  const [replyTo, setReplyTo] = useState<Message | undefined>(undefined);
   // Once shown, the box stays, because a search of older messages must not remove what the user has written.
   const isReady = useRef(false);
   if (outbound.resource.data !== undefined && !inbound.isRunning) isReady.current = true;
@@ -33,17 +34,20 @@ export function ConversationPage({ person }: { person: string }): JSX.Element {
           </Link>
         </div>
         <More list={outbound} />
-        <Loaded resource={outbound.resource}>{() => <Thread messages={messages} isComplete={!inbound.isRunning} />}</Loaded>
+        <Loaded resource={outbound.resource}>
+          {() => <Thread messages={messages} isComplete={!inbound.isRunning} onReply={maySend ? setReplyTo : undefined} />}
+        </Loaded>
         {(inbound.isRunning || inbound.hasMore || inbound.error !== undefined) && <ScanStatus scan={inbound} item="inbound message" />}
       </section>
-      {maySend && isReady.current && <ReplyBox person={person} messages={messages} onSent={add} />}
+      {maySend && isReady.current && <ReplyBox person={person} messages={messages} replyTo={replyTo} onReplyTo={setReplyTo} onSent={add} />}
     </Page>
   );
 }
 
-type ThreadProps = { messages: readonly Message[]; isComplete: boolean };
+type OnReply = ((message: Message) => void) | undefined;
+type ThreadProps = { messages: readonly Message[]; isComplete: boolean; onReply: OnReply };
 
-function Thread({ messages, isComplete }: ThreadProps): JSX.Element | null {
+function Thread({ messages, isComplete, onReply }: ThreadProps): JSX.Element | null {
   if (messages.length === 0) return isComplete ? <Empty title="No messages with this person" /> : null;
   const reactions = reactionsOn(messages);
   const known = new Map(messages.map((message) => [message.id, message]));
@@ -60,6 +64,7 @@ function Thread({ messages, isComplete }: ThreadProps): JSX.Element | null {
             day={isNewDay ? formatDay(message.created_at) : undefined}
             quoted={known.get(message.in_reply_to ?? "")}
             reactions={reactions.get(message.id) ?? []}
+            onReply={isQuotable(message) ? onReply : undefined}
           />
         );
       })}
@@ -72,9 +77,10 @@ type ItemProps = {
   day: string | undefined;
   quoted: Message | undefined;
   reactions: readonly Reaction[];
+  onReply: OnReply;
 };
 
-function Item({ message, day, quoted, reactions }: ItemProps): JSX.Element {
+function Item({ message, day, quoted, reactions, onReply }: ItemProps): JSX.Element {
   const { id, direction, channel, status, error, created_at: at, in_reply_to: replyTo } = message;
   const isInbound = direction === "inbound";
   return (
@@ -90,6 +96,15 @@ function Item({ message, day, quoted, reactions }: ItemProps): JSX.Element {
         {isInbound ? "to" : "from"} {ownSideOf(message) ?? "the default sender"} · {channel} · <Ago iso={at} /> ·{" "}
         {!isInbound && <Status of={status} />} {error !== null && <MessageErrorCode code={error.code} />}{" "}
         <Link to={`messages/${id}`}>Details</Link>
+        {onReply !== undefined && (
+          <>
+            {" "}
+            ·{" "}
+            <button type="button" class="as-link" onClick={() => onReply(message)}>
+              Reply
+            </button>
+          </>
+        )}
       </p>
     </li>
   );

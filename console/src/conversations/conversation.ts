@@ -62,6 +62,9 @@ export function replyDefaults(messages: readonly Message[]): ReplyDefaults {
   return { channel: messages.at(-1)?.channel ?? "sms", sender: "" };
 }
 
+/** Whether a reply can quote the message: on WhatsApp, and after its carrier has it. */
+export const isQuotable = ({ channel, provider }: Message): boolean => channel === "whatsapp" && (provider?.message_id ?? null) !== null;
+
 /** The emoji of one side on a message. */
 export type Reaction = { emoji: string; by: Message };
 

@@ -1,7 +1,7 @@
 /** The box for a reply. It respects the service window of WhatsApp and opt-outs, as the service does. */
 import { newIdempotencyKey, type Message, type NewMessage, type Suppression } from "godwit-sdk";
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { formatMoment } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
@@ -10,11 +10,19 @@ import { useEvents } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Field, SelectField, TextField } from "../ui/field.tsx";
 import { faultAt, Problem } from "../ui/problem.tsx";
+import { Quoted } from "../ui/quoted.tsx";
 import { blockingSuppression, replyDefaults, windowOf, type ServiceWindow } from "./conversation.ts";
 
-type ReplyBoxProps = { person: string; messages: readonly Message[]; onSent: (message: Message) => void };
+type ReplyBoxProps = {
+  person: string;
+  messages: readonly Message[];
+  /** The message that the reply quotes. */
+  replyTo: Message | undefined;
+  onReplyTo: (message: Message | undefined) => void;
+  onSent: (message: Message) => void;
+};
 
-export function ReplyBox({ person, messages, onSent }: ReplyBoxProps): JSX.Element {
+export function ReplyBox({ person, messages, replyTo, onReplyTo, onSent }: ReplyBoxProps): JSX.Element {
   const api = useApi();
   const defaults = replyDefaults(messages);
   const [channel = defaults.channel, setChannel] = useState<string | undefined>(undefined);
@@ -27,13 +35,19 @@ export function ReplyBox({ person, messages, onSent }: ReplyBoxProps): JSX.Eleme
     channel: channel as NewMessage["channel"],
     body,
     ...(sender.trim() === "" ? {} : { sender: sender.trim() }),
+    ...(replyTo === undefined || channel !== replyTo.channel ? {} : { reply_to: replyTo.id }),
   };
+  const text = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (replyTo !== undefined) text.current?.focus();
+  }, [replyTo]);
   // One idempotency key for each content: a second click, or a retry after a lost connection, sends no second message.
   const [sent, setSent] = useState(0);
   const idempotencyKey = useMemo(newIdempotencyKey, [JSON.stringify(request), sent]);
   const action = useAction(async () => {
     onSent(await api.messages.send(request, { idempotencyKey }));
     setBody("");
+    onReplyTo(undefined);
     setSent(sent + 1);
   });
   const onSubmit = (event: SubmitEvent): void => {
@@ -58,14 +72,30 @@ export function ReplyBox({ person, messages, onSent }: ReplyBoxProps): JSX.Eleme
       </div>
       {blocking !== undefined && <OptedOut person={person} suppression={blocking} />}
       <WindowNotice window={window} />
-      <Field label="Text" error={faultAt(action.error, "/body")}>
-        {(control) => <textarea {...control} rows={3} value={body} onInput={({ currentTarget }) => setBody(currentTarget.value)} />}
+      {request.reply_to !== undefined && replyTo !== undefined && (
+        <div class="actions">
+          <Quoted id={replyTo.id} known={replyTo} />
+          <button type="button" class="small" onClick={() => onReplyTo(undefined)}>
+            Do not quote
+          </button>
+        </div>
+      )}
+      <Field label="Text" error={faultAt(action.error, "/body") ?? faultAt(action.error, "/reply_to")}>
+        {(control) => (
+          <textarea {...control} ref={text} rows={3} value={body} onInput={({ currentTarget }) => setBody(currentTarget.value)} />
+        )}
       </Field>
       <Problem error={action.error} />
       <div class="actions">
         <button type="submit" class="primary" disabled={action.isRunning || isRefused || body.trim() === ""}>
           {action.isRunning ? "Sending…" : "Send the reply"}
         </button>
+        <Link
+          to="send"
+          query={new URLSearchParams({ channel, recipient: person, ...(sender.trim() === "" ? {} : { sender: sender.trim() }) })}
+        >
+          Send a file or another content
+        </Link>
       </div>
     </form>
   );

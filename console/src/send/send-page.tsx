@@ -145,5 +145,6 @@ function firstDraft(query: URLSearchParams): Draft {
   const media = query.get("media") ?? "";
   const kind = template === "" ? (media === "" ? "text" : "media") : "template";
   const file: FileDraft = { ...EMPTY.file, source: media === "" ? "upload" : "stored", mediaId: media };
-  return { ...EMPTY, template, kind, file, channel: query.get("channel") ?? EMPTY.channel };
+  const given = (name: "channel" | "recipient" | "sender"): string => query.get(name) ?? EMPTY[name];
+  return { ...EMPTY, template, kind, file, channel: given("channel"), recipient: given("recipient"), sender: given("sender") };
 }
