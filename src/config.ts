@@ -9,6 +9,7 @@ import { didYouMean } from "./lib/nearest.ts";
 import type { TlsFiles } from "./lib/tls-files.ts";
 import { readTomlFile } from "./lib/toml-file.ts";
 import { withCarrierFiles } from "./links/carrier-files.ts";
+import { readBucket, type BucketSettings } from "./media/bucket-settings.ts";
 import { readPlan, type Plan, type Tables } from "./links/plan.ts";
 import { secretReader } from "./lib/secret-files.ts";
 import { REMOVED_VARIABLES, SETTINGS, type Role, type Setting } from "./settings.ts";
@@ -77,6 +78,8 @@ export type Config = {
   mediaRetentionDays: number;
   /** The bytes that the files of an environment may have. */
   mediaQuotaBytes: number;
+  /** The bucket for new files. Undefined: they are stored in the database. */
+  mediaBucket: BucketSettings | undefined;
   /** Links, senders and routes, from the tables of the TOML file. */
   plan: Plan;
   /** The consent settings of environments, from the tables of the TOML file. */
@@ -183,6 +186,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     auditRetentionDays: readNumber(read("auditRetentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
     mediaRetentionDays: readNumber(read("mediaRetentionDays"), { least: 1, most: 3_650, what: "a number of days" }, faults),
     mediaQuotaBytes: readNumber(read("mediaQuota"), { least: 1, most: 1_000_000, what: "a number of gigabytes" }, faults) * 1_000_000_000,
+    mediaBucket: readBucket(read, faults),
     // Only a command that opens links needs their secrets.
     plan: readPlan(
       withCarrierFiles(tables, path, faults),

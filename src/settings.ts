@@ -225,6 +225,33 @@ export const SETTINGS = {
     fallback: "5",
     help: "gigabytes that the files of an environment may have together, 1 to 1,000,000",
   },
+  mediaBucket: {
+    flag: "media-bucket",
+    value: "URL",
+    example: "https://s3.eu-central-1.amazonaws.com/my-media",
+    env: "GODWIT_MEDIA_BUCKET",
+    help: "S3-compatible bucket that stores the bytes of new files, in place of the database: the endpoint with the name of the bucket as its path",
+  },
+  mediaBucketRegion: {
+    flag: "media-bucket-region",
+    value: "REGION",
+    env: "GODWIT_MEDIA_BUCKET_REGION",
+    fallback: "us-east-1",
+    help: "region of the bucket",
+  },
+  mediaBucketKeyId: {
+    flag: "media-bucket-key-id",
+    value: "ID",
+    example: "AKIAIOSFODNN7EXAMPLE",
+    env: "GODWIT_MEDIA_BUCKET_KEY_ID",
+    help: "id of the access key. Without it, the credentials of the machine or the container are used, as by the tools of AWS",
+  },
+  mediaBucketSecret: {
+    flag: "",
+    env: "GODWIT_MEDIA_BUCKET_SECRET",
+    isSecret: true,
+    help: "the secret of the access key",
+  },
   verifyCooldown: {
     flag: "verify-cooldown",
     value: "SECONDS",

@@ -1,6 +1,7 @@
 /** godwit doctor: checks everything that the service depends on, and reports faults with the next step. Changes nothing. */
 import { inspectConfig, type Config } from "../config.ts";
 import { errorMessage, fail, runCheck, type Check } from "./check.ts";
+import { checkBucket } from "./check-bucket.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkEndpoints } from "./check-endpoints.ts";
 import { checkLinks } from "./check-links.ts";
@@ -37,8 +38,9 @@ export const doctor: Command = {
         ...(await checkLinks(config.plan.links, opened)),
         ...(opened === undefined ? [] : [await runCheck("webhooks", () => checkEndpoints(opened.db, config))]),
       ]);
+      const bucket = checkBucket(config.mediaBucket);
       const service = await checkService(config);
-      checks.push(...(await database), service);
+      checks.push(...(await database), ...(await bucket), service);
       if (flags["load"] === true && service.status === "ok") checks.push(await runLoadCheck(config));
     }
     const status = (["fail", "warn", "ok"] as const).find((each) => checks.some((check) => check.status === each)) ?? "ok";

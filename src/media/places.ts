@@ -1,12 +1,13 @@
-/** Where the bytes of files are: in the database. Each chunk is committed by itself, so that no transaction waits for a client. */
+/** Where the bytes of files are: in the database, or in a bucket. Each file names its place, so that files stay readable after a change of the
+ *  settings. */
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem, unavailable } from "../http/problem.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { deleteChunks, insertChunk, readChunk, type FilePlaceName } from "./queries.ts";
+import { deleteChunks, findPlace, insertChunk, readChunk, type FilePlaceName } from "./queries.ts";
 
 /** Writes the bytes of one file in their order. The caller waits for each call, and may change the bytes afterwards. */
-type FileWriter = {
+export type FileWriter = {
   write: (bytes: Buffer) => Promise<void>;
   /** Ends the file. All its bytes are durable then. */
   end: () => Promise<void>;
@@ -21,6 +22,43 @@ export type FilePlace = {
   remove: (fileId: Uuid) => Promise<boolean>;
 };
 
+/** A place whose server did not respond as expected: a request may still have an effect. */
+export class PlaceFailed extends Problem {
+  constructor(cause: unknown) {
+    super("service_unavailable", { detail: "the store of files does not respond", headers: { "retry-after": "5" }, cause });
+  }
+}
+
+/** The places that this process knows. */
+export class FilePlaces {
+  readonly #db: Database;
+  readonly #known: readonly FilePlace[];
+  /** The place of new files. */
+  readonly newest: FilePlace;
+
+  constructor(db: Database, newest: FilePlace, others: readonly FilePlace[] = []) {
+    this.#db = db;
+    this.newest = newest;
+    this.#known = [newest, ...others];
+  }
+
+  get names(): FilePlaceName[] {
+    return this.#known.map(({ name }) => name);
+  }
+
+  named(name: FilePlaceName): FilePlace | undefined {
+    return this.#known.find((each) => each.name === name);
+  }
+
+  /** The bytes of a stored file, in pieces. */
+  async *read(fileId: Uuid, bytes: number): AsyncGenerator<Buffer> {
+    const name = await findPlace(this.#db, fileId);
+    const place = name && this.named(name);
+    if (place === undefined) throw unavailable("this node does not know the store that has the file");
+    yield* place.read(fileId, bytes);
+  }
+}
+
 export const CHUNK_BYTES = 262_144;
 // Sixteen megabytes, which take some tens of milliseconds.
 const REMOVED_CHUNKS = 64;
@@ -29,6 +67,7 @@ const REMOVED_CHUNKS = 64;
 export const fileGone = (): Problem =>
   new Problem("service_unavailable", { detail: "the file took too long to arrive, and was given up", headers: { "retry-after": "1" } });
 
+/** Each chunk is committed by itself, so that no transaction waits for a client. */
 export const databasePlace = (db: Database, clock: Clock): FilePlace => ({
   name: "database",
   open: (fileId) => {

@@ -121,6 +121,17 @@ export const insertChunk = (
 export const readChunk = async (db: Queryable, fileId: Uuid, number: number): Promise<Buffer | undefined> =>
   (await db.rows<{ bytes: Buffer }>(sql`select bytes from media_chunks where file_id = ${fileId} and number = ${number}`))[0]?.bytes;
 
+/** Records the progress of a file that is being received. Returns no row if the file was given up. */
+export const touchFile = (db: Queryable, fileId: Uuid, nowMs: number): Promise<unknown[]> =>
+  db.rows(sql`
+  update media_files
+     set touched_at = ${time(nowMs)}
+   where id = ${fileId} and state = 'writing'
+  returning 1`);
+
+export const findPlace = async (db: Queryable, fileId: Uuid): Promise<FilePlaceName | undefined> =>
+  (await db.rows<{ place: FilePlaceName }>(sql`select place from media_files where id = ${fileId}`))[0]?.place;
+
 /** The stored file with this hash, which stays until the transaction ends. Other transactions that store the same file wait for this one. */
 export async function lockFileByHash(tx: Tx, owner: Owner, sha256: Buffer): Promise<Uuid | undefined> {
   const { accountId, environment } = owner;
@@ -298,12 +309,16 @@ export const giveUpFiles = (db: Queryable, beforeMs: number): Promise<unknown[]>
 
 export type DeletedFile = { id: Uuid; place: FilePlaceName };
 
-/** Some of the files in these places whose bytes are to be deleted. */
-export const listDeletedFiles = (db: Queryable, places: readonly FilePlaceName[], most: number): Promise<DeletedFile[]> =>
+/** Some of the files in these places whose bytes are to be deleted. A request to a bucket may have an effect until some time after the last progress
+ *  of its file. */
+export const listDeletedFiles = (
+  db: Queryable,
+  { places, beforeMs, most }: { places: readonly FilePlaceName[]; beforeMs: number; most: number },
+): Promise<DeletedFile[]> =>
   db.rows<DeletedFile>(sql`
   select id, place
     from media_files
-   where state = 'deleted' and place = any (${places}::text[])
+   where state = 'deleted' and place = any (${places}::text[]) and (place <> 'bucket' or touched_at < ${time(beforeMs)})
    order by id
    limit ${most}`);
 

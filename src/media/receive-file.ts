@@ -9,7 +9,7 @@ import { largestFile } from "../links/content-support.ts";
 import type { MediaKind } from "../model/content.ts";
 import type { Owner } from "../model/owner.ts";
 import { kindsOf, typeAs, TypeDetector, usualKind } from "./content-type.ts";
-import { CHUNK_BYTES, type FilePlace } from "./places.ts";
+import { CHUNK_BYTES, PlaceFailed, type FilePlace } from "./places.ts";
 import { deleteFile, giveUpFile, insertFile } from "./queries.ts";
 
 /** A file whose bytes are stored, and which no media have yet. */
@@ -38,18 +38,24 @@ export class FileReceiver {
     try {
       return { id, ...(await this.#write(id, pieces, expected)) };
     } catch (error) {
-      await this.giveUp(id);
+      await this.#giveUp(id, !(error instanceof PlaceFailed));
       throw error;
     }
   }
 
   /** Deletes a file that no media have. Does nothing for any other. Upkeep deletes a file of which this fails. */
-  async giveUp(id: Uuid): Promise<void> {
+  giveUp(id: Uuid): Promise<void> {
+    return this.#giveUp(id, true);
+  }
+
+  /** `isSettled`: no request that stores bytes is under way. Upkeep deletes the bytes of other files later. */
+  async #giveUp(id: Uuid, isSettled: boolean): Promise<void> {
     const { db, place, onError } = this.#parts;
     try {
-      if ((await giveUpFile(db, id)).length > 0) await removeFile(db, place, id);
+      if ((await giveUpFile(db, id)).length > 0 && isSettled) await removeFile(db, place, id);
     } catch (error) {
-      onError(error);
+      // The place has reported its failure.
+      if (!(error instanceof PlaceFailed)) onError(error);
     }
   }
 

@@ -4,7 +4,7 @@ import { SharedBudget } from "../lib/shared-budget.ts";
 import { idKey } from "../model/id.ts";
 import { isShown, servedType } from "./content-type.ts";
 import { isReady, type Media } from "./media.ts";
-import type { FilePlace } from "./places.ts";
+import type { FilePlaces } from "./places.ts";
 
 type FileResponse = { status: 200; contentType: string; headers: Readonly<Record<string, string>>; frames: AsyncGenerator<Buffer> };
 
@@ -13,11 +13,11 @@ const READERS = { total: 64, share: 32 };
 const RETRY_SECONDS = 1;
 
 export class FileServer {
-  readonly #place: FilePlace;
+  readonly #places: FilePlaces;
   readonly #readers = new SharedBudget(READERS);
 
-  constructor(place: FilePlace) {
-    this.#place = place;
+  constructor(places: FilePlaces) {
+    this.#places = places;
   }
 
   /** `isOwner`: the response names the hash of the file. */
@@ -36,7 +36,7 @@ export class FileServer {
       "cross-origin-resource-policy": "same-origin",
       ...(isOwner ? { etag: `"${sha256.toString("hex")}"` } : {}),
     };
-    const frames = this.#frames(account, this.#place.read(media.fileId, bytes));
+    const frames = this.#frames(account, this.#places.read(media.fileId, bytes));
     return { status: 200, contentType: servedType(contentType), headers, frames };
   }
 

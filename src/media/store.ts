@@ -20,7 +20,7 @@ import type { MediaFetcher } from "./fetch-file.ts";
 import type { MediaLibrary, MediaUse } from "./library.ts";
 import { isReady, mediaRecord, type Media, type ReadyMedia } from "./media.ts";
 import type { MediaWatch } from "./metrics.ts";
-import { fileGone, type FilePlace } from "./places.ts";
+import { fileGone, type FilePlaces } from "./places.ts";
 import {
   countBytes,
   deleteMedia,
@@ -40,7 +40,7 @@ export type MediaStoreParts = {
   db: Database;
   clock: Clock;
   receiver: FileReceiver;
-  place: FilePlace;
+  places: FilePlaces;
   fetcher: MediaFetcher;
   urls: MediaUrls;
   /** The time for which media are kept after their last use. */
@@ -136,7 +136,7 @@ export class MediaStore implements MediaLibrary {
   }
 
   async outgoing(owner: Owner, id: MediaId): Promise<OutgoingMedia | undefined> {
-    const { db, clock, place, urls } = this.#parts;
+    const { db, clock, places, urls } = this.#parts;
     const media = await findMedia(db, owner, id);
     if (media === undefined || !isReady(media)) return undefined;
     const { fileId, contentType, bytes, fileName } = media;
@@ -145,7 +145,7 @@ export class MediaStore implements MediaLibrary {
       contentType,
       bytes,
       fileName,
-      read: () => place.read(fileId, bytes),
+      read: () => places.read(fileId, bytes),
       urlBelow: (origin) => urls.urlBelow(origin, id, clock.now()),
       uploadedTo: (carrierAccount) => findUpload(db, fileId, carrierAccount, clock.now()),
       uploaded: async (carrierAccount, carrierFile, expiresAtMs) => {

@@ -3,11 +3,11 @@ import { RepeatingJob } from "../lib/background-job.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { releaseFilesOf } from "./delete-media.ts";
-import type { FilePlace } from "./places.ts";
+import type { FilePlaces } from "./places.ts";
 import { deleteOldMedia, giveUpFiles, listDeletedFiles } from "./queries.ts";
 import { removeFile } from "./receive-file.ts";
 
-type UpkeepParts = { db: Database; clock: Clock; places: readonly FilePlace[] };
+type UpkeepParts = { db: Database; clock: Clock; places: FilePlaces };
 
 const BATCH = 100;
 const EVERY_MS = 60_000;
@@ -15,7 +15,7 @@ const EVERY_MS = 60_000;
 const REST_RATIO = 4;
 const FIRST_AFTER_MS = 60_000;
 const STOP_WITHIN_MS = 5_000;
-// An upload that still runs has stored a chunk since: the slowest takes seconds for one.
+// An upload that still runs has stored a chunk or a part since: the slowest takes minutes for one.
 const GIVEN_UP_AFTER_MS = 3_600_000;
 
 /** Deletes a batch of the media whose time is over. Returns whether it may have left some. */
@@ -29,15 +29,12 @@ export const deleteOldBatch = ({ db, clock }: UpkeepParts): Promise<boolean> =>
 /** Deletes the bytes of files that no media have: deleted ones, and those whose upload has ended without them. Returns whether it may have left
  *  some. Files of a place that this process does not know stay. */
 export async function deleteUnusedFiles({ db, clock, places }: UpkeepParts, stopping?: AbortSignal): Promise<boolean> {
-  await giveUpFiles(db, clock.now() - GIVEN_UP_AFTER_MS);
-  const files = await listDeletedFiles(
-    db,
-    places.map(({ name }) => name),
-    BATCH,
-  );
+  const beforeMs = clock.now() - GIVEN_UP_AFTER_MS;
+  await giveUpFiles(db, beforeMs);
+  const files = await listDeletedFiles(db, { places: places.names, beforeMs, most: BATCH });
   for (const { id, place: name } of files) {
     if (stopping?.aborted === true) return true;
-    const place = places.find((each) => each.name === name);
+    const place = places.named(name);
     if (place !== undefined) await removeFile(db, place, id);
   }
   return files.length === BATCH;

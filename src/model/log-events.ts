@@ -38,6 +38,7 @@ export const LOG_EVENTS = {
   "links.paused": "error",
   "links.state_report_failed": "error",
   "log.lines_dropped": "warn",
+  "media.bucket_failed": "error",
   "media.claim_failed": "error",
   "media.cleanup_failed": "error",
   "media.download_failed": "warn",

@@ -132,6 +132,7 @@ export async function startBackground(shared: Process) {
     gate,
     retentionMs: config.mediaRetentionDays * DAY_MS,
     quotaBytes: config.mediaQuotaBytes,
+    bucket: config.mediaBucket,
     watch: mediaWatch(metrics.registry),
     onError: reportError(log, "media.cleanup_failed", "the bytes of a file could not be deleted"),
   });

@@ -7,7 +7,7 @@ import { newUuid } from "../../src/lib/uuid.ts";
 import { eraseMediaOf } from "../../src/media/delete-media.ts";
 import type { ReadyMedia } from "../../src/media/media.ts";
 import type { OpenMedia } from "../../src/media/open-media.ts";
-import { CHUNK_BYTES } from "../../src/media/places.ts";
+import { CHUNK_BYTES, PlaceFailed } from "../../src/media/places.ts";
 import { insertChunk, insertFile } from "../../src/media/queries.ts";
 import { deleteOldBatch, deleteUnusedFiles } from "../../src/media/upkeep.ts";
 import { newId, type MediaId } from "../../src/model/id.ts";
@@ -241,4 +241,33 @@ test("an erasure deletes the media of one person, and leaves those of several", 
   assert.equal(await media.store.outgoing(owner, theirs), undefined);
   assert.ok((await media.store.outgoing(owner, shared)) !== undefined && (await media.store.outgoing(owner, unused)) !== undefined);
   assert.deepEqual(await counts(), { media: 2, files: 2, chunks: 2, used: 500 });
+});
+
+test("a bucket that cannot be reached refuses files, and keeps nothing of them", async () => {
+  const owner = newOwner();
+  const inDatabase = await stored(owner, pdf(100));
+  const settings = { endpoint: "http://127.0.0.1:1", name: "media", region: "a", credentials: { accessKeyId: "a", secretAccessKey: "b" } };
+  const { receiver, store, places } = mediaOf(storage, settings);
+  await assert.rejects(receiver.receive(owner, inPieces(pdf(300_000)), { kind: undefined, hint: "" }), (error) => {
+    assert.ok(error instanceof Problem);
+    return error.code === "service_unavailable" && /does not respond/.test(error.detail);
+  });
+  assert.deepEqual(await rows("select state, place from media_files order by state"), [
+    { state: "deleted", place: "bucket" },
+    { state: "stored", place: "database" },
+  ]);
+  const file = (await store.outgoing(owner, inDatabase)) ?? assert.fail();
+  assert.equal((await bytesOf(file.read())).length, 100);
+  // The bytes of the request could still arrive in the bucket: its row stays until they are deleted there.
+  laterMs = 2 * HOUR_MS;
+  await assert.rejects(deleteUnusedFiles({ ...upkeep(), places }), PlaceFailed);
+  assert.equal((await counts())?.files, 2);
+});
+
+test("a file in a bucket that this node does not know is refused", async () => {
+  const owner = newOwner();
+  const id = await stored(owner, pdf(100));
+  await rows("update media_files set place = 'bucket'");
+  const file = (await media.store.outgoing(owner, id)) ?? assert.fail();
+  await assert.rejects(bytesOf(file.read()), (error) => error instanceof Problem && error.code === "service_unavailable");
 });

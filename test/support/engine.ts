@@ -14,6 +14,7 @@ import { SecretBox } from "../../src/lib/secret-box.ts";
 import { AddressGate } from "../../src/outbound/address-gate.ts";
 import type { LinkDirectory } from "../../src/links/directory.ts";
 import { Acceptor } from "../../src/messages/accept.ts";
+import type { BucketSettings } from "../../src/media/bucket-settings.ts";
 import { openMedia, type OpenMedia } from "../../src/media/open-media.ts";
 import { Composer } from "../../src/messages/compose.ts";
 import { LastSenders } from "../../src/messages/last-senders.ts";
@@ -92,10 +93,12 @@ const MEDIA = { retentionMs: 30 * 86_400_000, quotaBytes: 1_000_000_000 };
 const NO_ADDRESSES = { allow: addressSet([]), deny: addressSet([]) };
 
 /** A media store that fetches from public addresses only. */
-export const mediaOf = (storage: Storage): OpenMedia =>
+export const mediaOf = (storage: Storage, bucket?: BucketSettings): OpenMedia =>
   openMedia({
     ...storage,
     ...MEDIA,
+    bucket,
+    log: createLog("silent").log,
     box: new SecretBox(Buffer.alloc(32)),
     gate: new AddressGate(NO_ADDRESSES),
     watch: silentMedia,
