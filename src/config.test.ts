@@ -73,8 +73,6 @@ test("without any setting the defaults hold", () => {
     receiptWaitMs: 259_200_000,
     retentionDays: 90,
     auditRetentionDays: 400,
-    mediaRetentionDays: 30,
-    mediaQuotaBytes: 5_000_000_000,
     plan: { links: [], senders: [], routes: [], allowedCountries: {} },
     consent: [],
     tracing: undefined,

@@ -1,6 +1,5 @@
 /** The content of a draft besides a text: the fields of the form, and their conversion to a request and from a message. */
-import type { components, Message } from "godwit-sdk";
-import type { KnownContent } from "../ui/content-summary.ts";
+import type { Content, Message, components } from "godwit-sdk";
 
 type Schemas = components["schemas"];
 export type NewContent = Schemas["NewContent"];
@@ -39,7 +38,7 @@ export type ContentDraft = {
   copied: NewContent | null;
 };
 
-export const NO_FILE: FileDraft = { source: "upload", kind: "image", mediaId: "", url: "", name: "" };
+const NO_FILE: FileDraft = { source: "upload", kind: "image", mediaId: "", url: "", name: "" };
 const FIRST_ROW: RowDraft = { key: 0, id: "row_1", title: "", description: "" };
 
 export const NO_CONTENT: ContentDraft = {
@@ -166,20 +165,19 @@ type Drafted = Partial<ContentDraft> & { kind: ContentKind | "template" };
 /** Makes the fields of the same content. Undefined for a text, and for a template without further parts. */
 export function fromMessage({ content }: Message): Drafted | undefined {
   if (content === null) return undefined;
-  const known = content as KnownContent;
-  switch (known.type) {
+  switch (content.type) {
     case "media":
-      return { kind: "media", file: storedFile(known), caption: known.caption ?? "" };
+      return { kind: "media", file: storedFile(content), caption: content.caption ?? "" };
     case "buttons":
-      return fromButtons(known);
+      return fromButtons(content);
     case "list":
       return {
         kind: "list",
-        text: known.text,
-        header: known.header ?? "",
-        footer: known.footer ?? "",
-        listButton: known.button,
-        sections: known.sections.map(({ title, rows }, key) => ({
+        text: content.text,
+        header: content.header ?? "",
+        footer: content.footer ?? "",
+        listButton: content.button,
+        sections: content.sections.map(({ title, rows }, key) => ({
           key,
           title: title ?? "",
           rows: rows.map((row, at) => ({ key: at, id: row.id, title: row.title, description: row.description ?? "" })),
@@ -188,13 +186,13 @@ export function fromMessage({ content }: Message): Drafted | undefined {
     case "location":
       return {
         kind: "location",
-        latitude: String(known.latitude),
-        longitude: String(known.longitude),
-        placeName: known.name ?? "",
-        address: known.address ?? "",
+        latitude: String(content.latitude),
+        longitude: String(content.longitude),
+        placeName: content.name ?? "",
+        address: content.address ?? "",
       };
     case "template":
-      return { kind: "template", parts: { header: known.header && storedFile(known.header), buttons: known.buttons.map(toPart) } };
+      return { kind: "template", parts: { header: content.header && storedFile(content.header), buttons: content.buttons.map(toPart) } };
     case "contacts":
     case "reaction":
     case "reply":
@@ -203,7 +201,7 @@ export function fromMessage({ content }: Message): Drafted | undefined {
     case "system":
     case "unsupported":
     default:
-      return { kind: "copied", copied: withoutNulls(known) as NewContent };
+      return { kind: "copied", copied: withoutNulls(content) as NewContent };
   }
 }
 
@@ -243,7 +241,7 @@ function withoutNulls(value: unknown): unknown {
 }
 
 /** The content of a request as the record of its message would have it, for a preview. A file behind a URL has no id yet. */
-export function toShown(content: NewContent): KnownContent | null {
+export function toShown(content: NewContent): Content | null {
   switch (content.type) {
     case "text":
       return null;

@@ -1,16 +1,15 @@
 /** The text of the message with its segments and encoding. Characters that force UCS-2 are marked. */
-import type { MessageValidation } from "godwit-sdk";
+import type { Content, MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { plural } from "../lib/format.ts";
 import { CarrierName } from "../ui/carrier-name.tsx";
-import type { KnownContent } from "../ui/content-summary.ts";
 import { MessageBubble } from "../ui/message-content.tsx";
 import { Segments } from "../ui/segments.tsx";
 
 type ComposedProps = {
   validation: MessageValidation;
   /** The content of the form, if it is more than a text. */
-  content: KnownContent | null;
+  content: Content | null;
   /** Receives a function that replaces characters. The caller applies it to the current text. */
   onReplace: ((replace: (text: string) => string) => void) | undefined;
 };

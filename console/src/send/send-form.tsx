@@ -1,10 +1,9 @@
 /** The fields of a message. */
-import type { MessageValidation } from "godwit-sdk";
+import type { Content, MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { toShown } from "../messages/content-draft.ts";
 import { toRequest, type Draft, type DraftKind } from "../messages/draft.ts";
-import type { KnownContent } from "../ui/content-summary.ts";
 import { Field, SelectField, TextField } from "../ui/field.tsx";
 import { Composed } from "./composed.tsx";
 import { ContentFields } from "./content-fields.tsx";
@@ -79,7 +78,7 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
 }
 
 /** The content for the preview. Null for a text. */
-function contentOf(draft: Draft): KnownContent | null {
+function contentOf(draft: Draft): Content | null {
   const { content } = toRequest(draft);
   return content === undefined || content === null ? null : toShown(content);
 }

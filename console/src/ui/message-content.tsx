@@ -1,8 +1,8 @@
 /** A message as the phone shows it: its file, its text, and the buttons or the list below. */
-import type { components, Message } from "godwit-sdk";
+import type { Content, Message, components } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { ContactCards, FormEntries, Original, Order, Place } from "./content-parts.tsx";
-import { textBeside, type KnownContent } from "./content-summary.ts";
+import { textBeside } from "./content-summary.ts";
 import { MediaView } from "./media-view.tsx";
 
 type Schemas = components["schemas"];
@@ -18,7 +18,7 @@ export function MessageBubble({ message: { body, content }, quoted }: BubbleProp
   return (
     <div class="bubble with-content">
       {quoted}
-      {content === null ? <BubbleText>{body}</BubbleText> : <Content content={content as KnownContent} body={body} />}
+      {content === null ? <BubbleText>{body}</BubbleText> : <ContentView content={content} body={body} />}
     </div>
   );
 }
@@ -28,7 +28,7 @@ const BubbleText = ({ children }: { children: string | null }): JSX.Element | nu
 const Footer = ({ children }: { children: string | null }): JSX.Element | null =>
   children === null ? null : <p class="bubble-footer">{children}</p>;
 
-function Content({ content, body }: { content: KnownContent; body: string | null }): JSX.Element {
+function ContentView({ content, body }: { content: Content; body: string | null }): JSX.Element {
   switch (content.type) {
     case "media":
       return (
