@@ -166,20 +166,19 @@ type Drafted = Partial<ContentDraft> & { kind: ContentKind | "template" };
 /** Makes the fields of the same content. Undefined for a text, and for a template without further parts. */
 export function fromMessage({ content }: Message): Drafted | undefined {
   if (content === null) return undefined;
-  const known = content as KnownContent;
-  switch (known.type) {
+  switch (content.type) {
     case "media":
-      return { kind: "media", file: storedFile(known), caption: known.caption ?? "" };
+      return { kind: "media", file: storedFile(content), caption: content.caption ?? "" };
     case "buttons":
-      return fromButtons(known);
+      return fromButtons(content);
     case "list":
       return {
         kind: "list",
-        text: known.text,
-        header: known.header ?? "",
-        footer: known.footer ?? "",
-        listButton: known.button,
-        sections: known.sections.map(({ title, rows }, key) => ({
+        text: content.text,
+        header: content.header ?? "",
+        footer: content.footer ?? "",
+        listButton: content.button,
+        sections: content.sections.map(({ title, rows }, key) => ({
           key,
           title: title ?? "",
           rows: rows.map((row, at) => ({ key: at, id: row.id, title: row.title, description: row.description ?? "" })),
@@ -188,13 +187,13 @@ export function fromMessage({ content }: Message): Drafted | undefined {
     case "location":
       return {
         kind: "location",
-        latitude: String(known.latitude),
-        longitude: String(known.longitude),
-        placeName: known.name ?? "",
-        address: known.address ?? "",
+        latitude: String(content.latitude),
+        longitude: String(content.longitude),
+        placeName: content.name ?? "",
+        address: content.address ?? "",
       };
     case "template":
-      return { kind: "template", parts: { header: known.header && storedFile(known.header), buttons: known.buttons.map(toPart) } };
+      return { kind: "template", parts: { header: content.header && storedFile(content.header), buttons: content.buttons.map(toPart) } };
     case "contacts":
     case "reaction":
     case "reply":
@@ -203,7 +202,7 @@ export function fromMessage({ content }: Message): Drafted | undefined {
     case "system":
     case "unsupported":
     default:
-      return { kind: "copied", copied: withoutNulls(known) as NewContent };
+      return { kind: "copied", copied: withoutNulls(content) as NewContent };
   }
 }
 

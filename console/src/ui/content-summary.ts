@@ -2,21 +2,8 @@
 import type { components, Message } from "godwit-sdk";
 import { plural } from "../lib/format.ts";
 
-type Schemas = components["schemas"];
-/** The contents that the console knows. A later version of the service may have others, so a switch over the types needs a default. */
-export type KnownContent = Schemas[
-  | "MediaContent"
-  | "ButtonsContent"
-  | "ListContent"
-  | "LocationContent"
-  | "ContactsContent"
-  | "ReactionContent"
-  | "TemplateContent"
-  | "ReplyContent"
-  | "FormContent"
-  | "OrderContent"
-  | "SystemContent"
-  | "UnsupportedContent"];
+/** The contents that this version knows. A later version of the service may have others, so a switch over the types needs a default. */
+export type KnownContent = components["schemas"]["Content"];
 export type FileReference = { kind: string; media_id: string; file_name: string | null };
 
 export type Summary = {
@@ -48,37 +35,37 @@ const nonEmpty = (...texts: readonly (string | null)[]): string | null => texts.
 export function summaryOf({ body, content }: Pick<Message, "body" | "content">): Summary {
   const summary = (label: string | null, text: string | null, picture: FileReference | null = null): Summary => ({ label, text, picture });
   if (content === null) return summary(null, body);
-  const known = content as KnownContent;
-  switch (known.type) {
+  const { type }: { type: string } = content;
+  switch (content.type) {
     case "media":
       return summary(
-        kindLabel(known.kind, known.is_voice),
-        nonEmpty(known.caption, textBeside(body), known.file_name),
-        known.further_media === undefined ? asPicture(known) : null,
+        kindLabel(content.kind, content.is_voice),
+        nonEmpty(content.caption, textBeside(body), content.file_name),
+        content.further_media === undefined ? asPicture(content) : null,
       );
     case "buttons":
-      return summary("Buttons", known.text, known.header?.type === "media" ? asPicture(known.header) : null);
+      return summary("Buttons", content.text, content.header?.type === "media" ? asPicture(content.header) : null);
     case "list":
-      return summary("List", known.text);
+      return summary("List", content.text);
     case "location":
-      return summary("Location", nonEmpty(known.name, known.address, `${known.latitude}, ${known.longitude}`));
+      return summary("Location", nonEmpty(content.name, content.address, `${content.latitude}, ${content.longitude}`));
     case "contacts":
-      return summary("Contact", known.contacts.map(({ name }) => name.formatted_name).join(", "));
+      return summary("Contact", content.contacts.map(({ name }) => name.formatted_name).join(", "));
     case "reaction":
-      return summary("Reaction", known.emoji ?? "removed");
+      return summary("Reaction", content.emoji ?? "removed");
     case "template":
-      return summary(known.header === null ? null : kindLabel(known.header.kind), body, known.header && asPicture(known.header));
+      return summary(content.header === null ? null : kindLabel(content.header.kind), body, content.header && asPicture(content.header));
     case "reply":
-      return summary("Choice", nonEmpty(known.title, known.id));
+      return summary("Choice", nonEmpty(content.title, content.id));
     case "form":
-      return summary("Form", nonEmpty(known.name, textBeside(body)));
+      return summary("Form", nonEmpty(content.name, textBeside(body)));
     case "order":
-      return summary("Order", nonEmpty(known.text, plural(known.items.length, "product")));
+      return summary("Order", nonEmpty(content.text, plural(content.items.length, "product")));
     case "system":
-      return summary("Notice", nonEmpty(known.text, textBeside(body)));
+      return summary("Notice", nonEmpty(content.text, textBeside(body)));
     case "unsupported":
-      return summary("Unsupported", known.kind);
+      return summary("Unsupported", content.kind);
     default:
-      return summary(content.type, textBeside(body));
+      return summary(type, textBeside(body));
   }
 }

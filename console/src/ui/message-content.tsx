@@ -18,7 +18,7 @@ export function MessageBubble({ message: { body, content }, quoted }: BubbleProp
   return (
     <div class="bubble with-content">
       {quoted}
-      {content === null ? <BubbleText>{body}</BubbleText> : <Content content={content as KnownContent} body={body} />}
+      {content === null ? <BubbleText>{body}</BubbleText> : <Content content={content} body={body} />}
     </div>
   );
 }
