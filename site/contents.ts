@@ -46,6 +46,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
     group: "Send",
     pages: [
       page("sending", "Send a message", "Request fields, scheduling, reading, canceling and editing"),
+      page("content", "Contents", "Media, buttons, lists, places, contacts and reactions"),
       page("states", "Message statuses", "The statuses of a message and the changes between them"),
       page("delivery", "How messages are delivered", "From the 202 to the carrier"),
       page("batches", "Batches", "Up to a thousand messages in one request"),

@@ -4,6 +4,8 @@ import { after, before, describe, test } from "node:test";
 import { clientOf, typesOf, type Client, type Event, type Json } from "../support/client.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import { samplesOf } from "../support/doc-samples.ts";
+import { picture, upload } from "../support/media.ts";
 import { RECIPIENT, recipientNo } from "../support/recipient.ts";
 
 let godwit: Godwit;
@@ -220,6 +222,33 @@ describe("a content", () => {
     assert.equal(second.headers.get("idempotent-replayed"), "true");
     assert.equal(second.text, first.text);
   });
+});
+
+test("each example of docs/content.md can be sent", async () => {
+  const recipient = "+15005550008";
+  const first = await send(buttons, { recipient });
+  const [received] = await eventsOf({ type: "message.received" });
+  const inbound = (received?.data["message"] as Json)["id"];
+  const { json: file } = await upload(godwit, picture(), { key: client.key });
+  await client.templates.create({
+    name: "parcel_update",
+    channels: ["whatsapp"],
+    body: "Hello {{name}}",
+    header_media: "document",
+    buttons: [
+      { type: "url", text: "Track it", url: "https://example.com/t/{{1}}" },
+      { type: "quick_reply", text: "Later" },
+    ],
+  });
+  const examples = samplesOf("docs/content.md").filter(({ language }) => language === "json");
+  assert.ok(examples.length >= 10 && first["id"] !== inbound);
+  for (const { text, line } of examples) {
+    const sample = text.replaceAll(/"media_\w{26}"/g, JSON.stringify(file["id"])).replaceAll(/"msg_\w{26}"/g, JSON.stringify(inbound));
+    const example = JSON.parse(sample) as Json;
+    const fields = "recipient" in example ? { ...example, recipient } : { content: example, recipient };
+    const reply = await client.messages.post(whatsapp(fields));
+    assert.equal(reply.status, 202, `docs/content.md:${line}\n${reply.text}`);
+  }
 });
 
 describe("a content that cannot be sent", () => {
