@@ -373,6 +373,7 @@ describe("the media page", () => {
       const field = page.getByLabel("Upload files");
       await field.setInputFiles({ name: "empty.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) });
       await visitor.sees("the file is empty");
+      assert.equal(await visitor.button("Retry").count(), 0);
       let isLost = true;
       await page.route("**/v1/media?file_name=*", (route) => (isLost ? route.abort() : route.continue()));
       await field.setInputFiles({ name: "again.csv", mimeType: "text/csv", buffer: Buffer.from("a,b\n1,2\n") });

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { formatBytes } from "../lib/format.ts";
+import { isRetryable } from "../lib/resource.ts";
 import type { Media } from "../session/media-api.ts";
 import { useSession } from "../session/use-session.ts";
 import { Field } from "./field.tsx";
@@ -22,6 +23,8 @@ type Progress = { name: string; bytes: number; share: number };
 export function Upload({ label, hint, isMultiple = false, error, onUploaded }: UploadProps): JSX.Element {
   const { media } = useSession();
   const [progress, setProgress] = useState<Progress | undefined>(undefined);
+  // The name of the last file, in case it fails.
+  const [lastName, setLastName] = useState("");
   const leaving = useRef(new AbortController());
   // The files that are left, and their idempotency keys: a repeated upload stores nothing twice.
   const waiting = useRef<readonly { file: File; idempotencyKey: string }[]>([]);
@@ -34,13 +37,16 @@ export function Upload({ label, hint, isMultiple = false, error, onUploaded }: U
         const { file, idempotencyKey } = next;
         const about = { name: file.name, bytes: file.size };
         setProgress({ ...about, share: 0 });
+        setLastName(file.name);
         const onProgress = (share: number): void => setProgress({ ...about, share });
         onUploaded(await media.upload(file, { idempotencyKey, onProgress, signal }));
         waiting.current = waiting.current.slice(1);
       }
     } catch (caught) {
+      if (signal.aborted) waiting.current = [];
+      // A refused file would be refused again. The others can still be uploaded.
+      else if (!isRetryable(caught)) waiting.current = waiting.current.slice(1);
       if (!signal.aborted) throw caught;
-      waiting.current = [];
     } finally {
       setProgress(undefined);
     }
@@ -80,7 +86,9 @@ export function Upload({ label, hint, isMultiple = false, error, onUploaded }: U
           </button>
         </div>
       )}
-      <Problem error={action.error} onRetry={action.error === undefined ? undefined : () => void action.run()} />
+      <Problem error={action.error} onRetry={waiting.current.length === 0 ? undefined : () => void action.run()}>
+        <p>{lastName}</p>
+      </Problem>
     </div>
   );
 }
