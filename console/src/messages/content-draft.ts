@@ -39,7 +39,7 @@ export type ContentDraft = {
   copied: NewContent | null;
 };
 
-export const NO_FILE: FileDraft = { source: "upload", kind: "image", mediaId: "", url: "", name: "" };
+const NO_FILE: FileDraft = { source: "upload", kind: "image", mediaId: "", url: "", name: "" };
 const FIRST_ROW: RowDraft = { key: 0, id: "row_1", title: "", description: "" };
 
 export const NO_CONTENT: ContentDraft = {
