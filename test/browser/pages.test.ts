@@ -75,7 +75,7 @@ describe("keys", () => {
       await dialog.getByRole("button", { name: "Create" }).click();
       const made = (await dialog.locator("pre").textContent()) ?? "";
       const { json } = await visits.godwit.request("GET", "/v1/credential", { key: made });
-      assert.deepEqual(json["scopes"], ["messages:send", "messages:read", "templates:read"]);
+      assert.deepEqual(json["scopes"], ["messages:send", "messages:read", "templates:read", "media:read", "media:write"]);
     }));
 
   test("are created only with a valid key of the session's account and environment, which the page then forgets", (context) =>

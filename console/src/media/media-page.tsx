@@ -130,7 +130,7 @@ const columnsOf = (mayWrite: boolean, onDelete: (file: Media) => void): readonly
     name: "Kind",
     cell: ({ kind, content_type: type }) => (
       <>
-        {kindLabel(kind)} {type !== null && <span class="quiet">{type}</span>}
+        <span class="whole">{kindLabel(kind)}</span> {type !== null && <span class="quiet">{type}</span>}
       </>
     ),
   },
@@ -144,7 +144,6 @@ const columnsOf = (mayWrite: boolean, onDelete: (file: Media) => void): readonly
     ),
   },
   { name: "Source", isShort: true, cell: (file) => <Source of={file} /> },
-  { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
   { name: "Expires", cell: ({ expires_at: at }) => <Ago iso={at} /> },
   {
     name: "Actions",
