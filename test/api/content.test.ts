@@ -228,7 +228,7 @@ test("each example of docs/content.md can be sent", async () => {
   const recipient = "+15005550008";
   const first = await send(buttons, { recipient });
   const [received] = await eventsOf({ type: "message.received" });
-  const inbound = (received?.data["message"] as Json | undefined)?.["id"];
+  const inbound = received?.data["message"]?.["id"];
   const { json: file } = await upload(godwit, picture(), { key: client.key });
   await client.templates.create({
     name: "parcel_update",

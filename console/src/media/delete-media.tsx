@@ -1,7 +1,7 @@
 /** The dialog that deletes a file. */
+import type { Media } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";
-import type { Media } from "../session/media-api.ts";
 import { useSession } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { useToast } from "../ui/toast.tsx";
@@ -9,10 +9,10 @@ import { useToast } from "../ui/toast.tsx";
 type DeleteProps = { file: Media; onClose: () => void; onDone: () => void };
 
 export function DeleteMedia({ file, onClose, onDone }: DeleteProps): JSX.Element {
-  const { media } = useSession();
+  const { api } = useSession();
   const say = useToast();
   const action = useAction(async () => {
-    await media.delete(file.id);
+    await api.media.delete(file.id);
     say("The file is deleted");
     onDone();
   });

@@ -1,9 +1,9 @@
 /** The page of one file: its preview and its record. */
+import type { Media } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatBytes } from "../lib/format.ts";
 import { Link, navigate } from "../lib/router.tsx";
-import type { Media } from "../session/media-api.ts";
 import { useMay } from "../session/use-session.ts";
 import { kindLabel } from "../ui/content-summary.ts";
 import { CopyButton } from "../ui/copy.tsx";

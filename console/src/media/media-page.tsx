@@ -1,11 +1,10 @@
 /** The files of the environment: uploaded, fetched and received. */
-import type { QueryOf } from "godwit-sdk";
+import type { Media, QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatBytes } from "../lib/format.ts";
 import { Link, replaceQuery, useAddress } from "../lib/router.tsx";
 import { useEvents, useOnStreamRestart } from "../session/live.tsx";
-import type { Media } from "../session/media-api.ts";
 import { useMay, useSession } from "../session/use-session.ts";
 import { kindLabel } from "../ui/content-summary.ts";
 import { CopyButton } from "../ui/copy.tsx";
@@ -35,14 +34,12 @@ const toQuery = (query: URLSearchParams): Query =>
   Object.fromEntries(NAMES.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])));
 
 export function MediaPage(): JSX.Element {
-  const { media } = useSession();
+  const { api } = useSession();
   const mayWrite = useMay("media:write");
   const { query } = useAddress();
   const wanted = JSON.stringify(toQuery(query));
   const [deleting, setDeleting] = useState<Media | undefined>(undefined);
-  const list = useList<Media>(wanted, (cursor, signal) =>
-    media.list({ ...(JSON.parse(wanted) as Query), limit: 25, ...(cursor === undefined ? {} : { cursor }) }, signal),
-  );
+  const list = useList<Media>(wanted, (cursor, signal) => api.media.list(JSON.parse(wanted) as Query, { signal }).page(cursor));
   const { resource } = list;
   useEvents((events) => {
     const changed = new Map(events.flatMap(({ data }) => (data.media === undefined ? [] : [[data.media.id, data.media]])));

@@ -1,7 +1,7 @@
 /** The source of a file, with a link to the message that brought it. */
+import type { Media } from "godwit-sdk";
 import type { JSX } from "preact";
 import { Link } from "../lib/router.tsx";
-import type { Media } from "../session/media-api.ts";
 
 const WORDS: Readonly<Record<string, string>> = { upload: "uploaded", url: "fetched", inbound: "received" };
 

@@ -1,10 +1,10 @@
 /** The choice of a file for a message: an upload, a stored file, or a URL. */
+import type { Media } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatAgo, formatBytes } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
 import type { FileDraft } from "../messages/content-draft.ts";
-import type { Media } from "../session/media-api.ts";
 import { useMay, useSession } from "../session/use-session.ts";
 import { kindLabel } from "../ui/content-summary.ts";
 import { Field, SelectField, TextField } from "../ui/field.tsx";
@@ -110,10 +110,10 @@ type StoredProps = {
 const MOST_LISTED = 50;
 
 function StoredFileField({ file, fault, onMedia, onFile }: StoredProps): JSX.Element {
-  const { media } = useSession();
+  const { api } = useSession();
   const mayRead = useMay("media:read");
   const files = useResource(mayRead ? "stored files" : null, async (signal) => {
-    const { data } = await media.list({ status: "ready", limit: MOST_LISTED }, signal);
+    const { data } = await api.media.list({ status: "ready", limit: MOST_LISTED }, { signal }).page();
     return data;
   });
   if (!mayRead)

@@ -1,8 +1,8 @@
 /** The sessions of the signed-in user, one for each API key. The keys stay in memory. A reload continues with the access tokens, which the
  *  tab keeps for at most one hour. */
-import { ApiError, ConnectionError, Godwit } from "godwit-sdk";
+import { ApiError, ConnectionError, Godwit, type Media } from "godwit-sdk";
 import { toApiError } from "./api-error.ts";
-import { MediaApi } from "./media-api.ts";
+import { uploadFile, type Upload } from "./upload-file.ts";
 
 export type Scope = string;
 
@@ -26,7 +26,6 @@ const TOKEN_TIMEOUT_MS = 30_000;
 export class Session {
   readonly identity: Identity;
   readonly api: Godwit;
-  readonly media: MediaApi;
   #grant: TokenGrant;
   /** The API key that creates the next token. Kept only in memory. */
   #key: string | undefined;
@@ -40,9 +39,7 @@ export class Session {
     this.#grant = grant;
     this.#key = key;
     this.#onEnd = onEnd;
-    const accessToken = (refused?: string): Promise<string> => this.#token(refused);
-    this.api = new Godwit({ baseUrl: location.origin, accessToken });
-    this.media = new MediaApi(accessToken);
+    this.api = new Godwit({ baseUrl: location.origin, accessToken: (refused) => this.#token(refused) });
     // Without a key the session ends with its token. A timer ends it then, not the next click.
     this.#ending = key === undefined ? window.setTimeout(() => this.end("ended"), Math.max(0, grant.endsAtMs - Date.now())) : 0;
   }
@@ -51,6 +48,11 @@ export class Session {
   putFirst(): void {
     forget(this.#grant);
     storeFirst(this.#grant);
+  }
+
+  /** Uploads a file with its progress. */
+  upload(file: File, upload: Upload): Promise<Media> {
+    return uploadFile((refused) => this.#token(refused), file, upload);
   }
 
   may(scope: Scope): boolean {

@@ -1,10 +1,10 @@
 /** Hooks for files of the media store: their records, which follow the download of an inbound file, and their bytes. */
+import type { Godwit, Media } from "godwit-sdk";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 import { useResource, type Resource } from "../lib/resource.ts";
 import { useEvents, useLiveState, useOnStreamRestart } from "../session/live.tsx";
 import { useInterval } from "../lib/timing.ts";
-import type { Media } from "../session/media-api.ts";
 import { useMay, useSession } from "../session/use-session.ts";
 
 const POLL_MS = 5_000;
@@ -45,9 +45,9 @@ const later = (known: Media | undefined, read: Media): Media => (known !== undef
 
 /** Fetches the record of a file, and follows its download. Null fetches nothing. */
 export function useMedia(id: string | null): Resource<Media> {
-  const { media } = useSession();
+  const { api } = useSession();
   const mayRead = useMay("media:read");
-  const resource = useResource(mayRead ? id : null, (signal) => media.get(id ?? "", signal), later);
+  const resource = useResource(mayRead ? id : null, (signal) => api.media.get(id ?? "", { signal }), later);
   const isPending = resource.data?.status === "pending";
   useEvents((events) => {
     for (const { data } of events) if (data.media !== undefined && data.media.id === id) resource.set(() => data.media);
@@ -60,13 +60,16 @@ export function useMedia(id: string | null): Resource<Media> {
   return resource;
 }
 
+export const bytesOf = async (api: Godwit, id: string, signal?: AbortSignal): Promise<Blob> =>
+  new Response(await api.media.download(id, { signal })).blob();
+
 /** Fetches the bytes of a file and gives them an address in this page, which ends with the component. Null fetches nothing. */
 export function useFileUrl(file: Media | null): { url: string | undefined; error: unknown; reload: () => void } {
-  const { media } = useSession();
+  const { api } = useSession();
   const type = file?.content_type ?? "";
   const isAllowed = file !== null && SHOWN_TYPES[type] !== undefined;
   const { data, error, reload } = useResource(isAllowed ? file.id : null, async (signal) => {
-    const bytes = await media.content(file?.id ?? "", signal);
+    const bytes = await bytesOf(api, file?.id ?? "", signal);
     return bytes.slice(0, bytes.size, type);
   });
   const [url, setUrl] = useState<string | undefined>(undefined);

@@ -1,16 +1,15 @@
 /** A file of a message: a picture, a recording or a video in the page, and a download for all other files. */
-import { ApiError } from "godwit-sdk";
+import { ApiError, type Media } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { download } from "../lib/download.ts";
 import { formatBytes } from "../lib/format.ts";
 import { isRetryable } from "../lib/resource.ts";
-import type { Media } from "../session/media-api.ts";
 import { useMay, useSession } from "../session/use-session.ts";
 import { kindLabel, type FileReference } from "./content-summary.ts";
 import { Dialog } from "./dialog.tsx";
-import { elementOf, isPicture, saveNameOf, useFileUrl, useMedia, useSeen } from "./media-file.ts";
+import { bytesOf, elementOf, isPicture, saveNameOf, useFileUrl, useMedia, useSeen } from "./media-file.ts";
 import { ErrorCode } from "./error-code.tsx";
 
 // A larger recording or video is fetched when the user wants it.
@@ -157,9 +156,9 @@ function Document({ media, label }: { media: Media; label: string }): JSX.Elemen
 
 /** Saves a file. It is never opened: a document may have active content. */
 export function DownloadButton({ media }: { media: Media }): JSX.Element {
-  const { media: store } = useSession();
+  const { api } = useSession();
   const name = saveNameOf(media);
-  const action = useAction(async () => download(name, [await store.content(media.id)], "application/octet-stream"));
+  const action = useAction(async () => download(name, [await bytesOf(api, media.id)], "application/octet-stream"));
   return (
     <>
       <button type="button" class="small" onClick={() => void action.run()} disabled={action.isRunning} aria-label={`Download ${name}`}>

@@ -1,11 +1,10 @@
 /** Uploads of chosen or dropped files, one after the other, with their progress. */
-import { newIdempotencyKey } from "godwit-sdk";
+import { newIdempotencyKey, type Media } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { formatBytes } from "../lib/format.ts";
 import { isRetryable } from "../lib/resource.ts";
-import type { Media } from "../session/media-api.ts";
 import { useSession } from "../session/use-session.ts";
 import { Field } from "./field.tsx";
 import { Problem } from "./problem.tsx";
@@ -21,7 +20,7 @@ type UploadProps = {
 type Progress = { name: string; bytes: number; share: number };
 
 export function Upload({ label, hint, isMultiple = false, error, onUploaded }: UploadProps): JSX.Element {
-  const { media } = useSession();
+  const session = useSession();
   const [progress, setProgress] = useState<Progress | undefined>(undefined);
   // The name of the last file, in case it fails.
   const [lastName, setLastName] = useState("");
@@ -39,7 +38,7 @@ export function Upload({ label, hint, isMultiple = false, error, onUploaded }: U
         setProgress({ ...about, share: 0 });
         setLastName(file.name);
         const onProgress = (share: number): void => setProgress({ ...about, share });
-        onUploaded(await media.upload(file, { idempotencyKey, onProgress, signal }));
+        onUploaded(await session.upload(file, { idempotencyKey, onProgress, signal }));
         waiting.current = waiting.current.slice(1);
       }
     } catch (caught) {
