@@ -195,6 +195,7 @@ describe("an inbound message", () => {
           sender: PERSON,
           recipient: SHARED,
           text: "a\uFFFDb",
+          content: null,
           received_at: "",
         },
       );
