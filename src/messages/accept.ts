@@ -10,7 +10,7 @@ import { isRowRefused, type Database } from "../database/database.ts";
 import { GroupCommit, Overloaded } from "../database/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { commitAcceptances, toAcceptance, type Acceptance, type Outcome, type Watch } from "./accept-statement.ts";
-import { type Composer } from "./compose.ts";
+import { type Composer, type Origin } from "./compose.ts";
 import { consentProblem } from "./refusals.ts";
 import type { Handover, LanePlace } from "./handover.ts";
 import type { Message } from "./message.ts";
@@ -61,7 +61,7 @@ export class Acceptor {
     return this.#commits.waiting;
   }
 
-  async accept(request: NewMessage, call: WriteCall): Promise<Executed | Replay> {
+  async accept(request: NewMessage, call: WriteCall & Pick<Origin, "source" | "sourceDetails">): Promise<Executed | Replay> {
     const { credential, claim } = call;
     const composed = await this.#parts.composer.compose(request, credential, call);
     if (composed instanceof Problem) return this.#once.run(credential, claim, () => this.#refuse(composed, call));
