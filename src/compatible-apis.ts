@@ -9,7 +9,7 @@ import type { Acceptor } from "./messages/accept.ts";
 import type { AddressGate } from "./outbound/address-gate.ts";
 import type { CallbackForms } from "./webhooks/attempt.ts";
 
-/** What the routes of a compatible API may use. `users` authenticates their clients. */
+/** The parts that the routes of a compatible API may use. `users` authenticates their clients. */
 export type CompatibleRouteParts = {
   db: Database;
   clock: Clock;
@@ -19,7 +19,7 @@ export type CompatibleRouteParts = {
   users: CompatibleAuthenticator;
 };
 
-/** What callbacks may use. They run in processes with the role `webhooks`. */
+/** The parts that callbacks may use. They run in processes with the role `webhooks`. */
 type CallbackParts = { db: Database; clock: Clock; box: SecretBox; gate: AddressGate };
 
 export const COMPATIBLE_APIS: readonly CompatibleApi[] = [];

@@ -226,8 +226,8 @@ export function sendRefusal(exchange: Exchange, problem: Problem): void {
     exchange.refusal = problem.toBody(origin, id);
     return;
   }
-  const written = matched?.writeProblem?.(problem, origin, id);
-  exchange.send(problem.status, written === undefined ? contentTypeFor(problem.status) : JSON_TYPE, written ?? problem.toBody(origin, id));
+  const own = matched?.writeProblem?.(problem, origin, id);
+  exchange.send(problem.status, own === undefined ? contentTypeFor(problem.status) : JSON_TYPE, own ?? problem.toBody(origin, id));
 }
 
 type Stream = (response: StreamResponse, exchange: Exchange) => Promise<void>;

@@ -7,7 +7,7 @@ import type { Scope } from "../access/scope.ts";
 
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** What a client chooses of a new credential. Null: the API chooses. */
+/** The choices of a client for a new credential. Null: the API chooses. */
 export type ChosenCredential = { userName: string | null; secret: string | null; settings: Settings };
 
 export type PreparedCredential = {

@@ -53,7 +53,7 @@ export type Origin = {
   batchId?: BatchId;
   /** The API of another product that the request came through. */
   source?: Source | null;
-  /** What that API has to know of the message, as JSON. */
+  /** The facts of the message that only that API has to know, as JSON. */
   sourceDetails?: string | null;
   conceal?: (content: Content) => Content;
   trace?: Trace | undefined;

@@ -75,7 +75,7 @@ export class EndpointChanger {
   edit(call: AuditedCall, id: EndpointId | undefined, request: EditEndpoint): Promise<Executed | Replay> {
     return this.#write(call, id, lockEndpoint, async (tx, endpoint) => {
       const { url, description, event_types: eventTypes, status } = request;
-      if (endpoint.source !== null && (typeof url === "string" || eventTypes != null))
+      if (endpoint.source !== null && (typeof url === "string" || eventTypes))
         throw fixedByCredential(typeof url === "string" ? "url" : "event_types");
       const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.gate) : undefined;
       if (refusal !== undefined) return refusal;

@@ -1,5 +1,5 @@
 -- Releases that know schema 27 or later work on this schema.
--- What the API that a message came through has to know of it, such as the URL of its reports. Null for our own API.
+-- The facts of the message that only the API it came through has to know, such as the URL of its reports. Null for our own API.
 alter table messages add column source_details json;
 -- The API in whose form the endpoint is called. Null for our own form.
 alter table webhook_endpoints add column source text collate "C";
