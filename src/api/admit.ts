@@ -74,7 +74,7 @@ export async function chargeMore(
   { limiter, metrics }: Access,
 ): Promise<void> {
   // A request that costs more than the burst is charged the whole burst; otherwise it could never be admitted.
-  const more = Math.min(route.cost?.(value) ?? 1, credential.tier.limit?.burst ?? Infinity) - 1;
+  const more = Math.min(route.cost?.(value, exchange.head) ?? 1, credential.tier.limit?.burst ?? Infinity) - 1;
   const decision = more > 0 ? await limiter.take(credential, more) : undefined;
   if (decision !== undefined) checkQuota(exchange, metrics, credential, decision);
 }

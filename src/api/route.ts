@@ -141,7 +141,7 @@ export type Route = {
   /** A body of another type than JSON is an upload, which the handler reads as a stream. */
   upload?: { maxBytes: number };
   /** The cost in requests of the quota; one by default. */
-  cost?: (body: unknown) => number;
+  cost?: (body: unknown, head: RequestHead) => number;
   /** The handler reports the faults of the body in its response, and the request is not refused. */
   reportsFaults?: true;
   query?: Schema;

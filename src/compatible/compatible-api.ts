@@ -10,7 +10,7 @@ export type Settings = Readonly<Record<string, unknown>>;
 /** The choices of a client for a new credential. Null: the API chooses. */
 export type ChosenCredential = { userName: string | null; secret: string | null; settings: Settings };
 
-export type PreparedCredential = {
+type PreparedCredential = {
   userName: string;
   secret: string;
   settings: Settings;

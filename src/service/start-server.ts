@@ -210,7 +210,7 @@ function makeRoutes(
     endpoints: new EndpointChanger({ db, clock, box, gate, wakeWebhooks }),
     keys: new KeyChanger({ db, clock, box, authenticator }),
     compatibleCredentials: new CredentialChanger({ db, clock, box, gate, apis: COMPATIBLE_APIS, authenticator: compatibleUsers }),
-    compatible: { db, clock, box, gate, acceptor, users: compatibleUsers },
+    compatible: { box, gate, users: compatibleUsers },
     suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),
     consentSettings: new ConsentSettingsChanger({ db, clock, consentDefaults }),
     templates: reviews.changer,

@@ -1,0 +1,161 @@
+/** Calls the clients of the Kannel API: reports to the `dlr-url` of a message, and inbound messages to the URL of a user. */
+import { findCredential } from "../compatible/queries.ts";
+import type { Database } from "../database/database.ts";
+import { uuidTimeMs, uuidToText } from "../lib/uuid.ts";
+import { findSourceDetails } from "../messages/queries.ts";
+import type { MessageRecord } from "../messages/message.ts";
+import { isGsm7 } from "../model/gsm7.ts";
+import { decodeId, encodeId, toId, type MessageId } from "../model/id.ts";
+import type { HttpRequest } from "../outbound/http-client.ts";
+import { VERSION } from "../version.ts";
+import type { CallbackForm, ClaimedDelivery } from "../webhooks/attempt.ts";
+import { DLR, DLR_EXPIRED, type SentDetails } from "./details.ts";
+import { fillEscapes, kannelTime, type EscapeValues } from "./escapes.ts";
+import { kannelSettings, type KannelSettings } from "./kannel.ts";
+
+export const kannelCallbacks =
+  (db: Database): CallbackForm =>
+  async (delivery, call) => {
+    const record = JSON.parse(delivery.row.record) as MessageRecord;
+    const request = record.direction === "inbound" ? await inboundRequest(db, delivery, record) : await reportRequest(db, delivery, record);
+    return request && call(request);
+  };
+
+const PRODUCT = `Godwit/${VERSION}`;
+
+/** The report of a change. Undefined if the message has none for it. */
+async function reportRequest(db: Database, { row, endpoint }: ClaimedDelivery, record: MessageRecord): Promise<HttpRequest | undefined> {
+  const id = decodeId("msg", record.id);
+  if (record.source !== "kannel" || id === undefined) return undefined;
+  const details = (await findSourceDetails(db, endpoint, id)) as SentDetails | null;
+  if (details === null || details.user !== encodeId("key", toId("key", endpoint.id))) return undefined;
+  const report = reportOf(row.type, record);
+  if (report === undefined || (masksOf(report.type) & details.dlr_mask) === 0) return undefined;
+  const settings = await settingsOf(db, endpoint);
+  const filled = fillEscapes(details.dlr_url, reportValues(record, { id, timeMs: uuidTimeMs(row.event_id), report, details, settings }));
+  return requestTo(filled, "GET", {}, "");
+}
+
+/** Kannel reports a rejected message also to a client that asked only for failed ones. */
+const masksOf = (type: number): number => (type === DLR.rejected ? DLR.rejected | DLR_EXPIRED : type);
+
+type Report = { type: number; text: string };
+
+/** The type of a report, and its text: that of the carrier's response or receipt. */
+function reportOf(eventType: string, { error, provider, sent_at: sentAt }: MessageRecord): Report | undefined {
+  const id = provider?.message_id ?? "";
+  switch (eventType) {
+    case "message.sent":
+      return { type: DLR.accepted, text: "ACK/" };
+    case "message.delivered":
+      return { type: DLR.delivered, text: receiptText(id, "DELIVRD", "000") };
+    case "message.undelivered":
+      return { type: DLR.undelivered, text: receiptText(id, "UNDELIV", error?.provider_code ?? "000") };
+    case "message.expired":
+    case "message.failed":
+      if (sentAt === null) return { type: DLR.rejected, text: `NACK/${error?.provider_code ?? ""}/${error?.message ?? ""}` };
+      return eventType === "message.failed"
+        ? { type: DLR.undelivered, text: receiptText(id, "REJECTD", error?.provider_code ?? "000") }
+        : { type: DLR_EXPIRED, text: receiptText(id, "EXPIRED", error?.provider_code ?? "000") };
+    default:
+      return undefined;
+  }
+}
+
+/** The usual text of a delivery receipt over SMPP. */
+const receiptText = (id: string, state: string, error: string): string =>
+  `id:${id} sub:001 dlvrd:${state === "DELIVRD" ? "001" : "000"} stat:${state} err:${error} text:`;
+
+type ReportParts = { id: MessageId; timeMs: number; report: Report; details: SentDetails; settings: KannelSettings };
+
+const reportValues = (record: MessageRecord, { id, timeMs, report, details, settings }: ReportParts): EscapeValues => ({
+  phone: details.to,
+  other: details.from,
+  text: Buffer.from(report.text),
+  coding: 0,
+  charset: "UTF-8",
+  dlrType: report.type,
+  timeMs,
+  smscId: record.provider?.link ?? "",
+  foreignId: record.provider?.message_id ?? "",
+  id: uuidToText(id),
+  service: settings.name ?? "default",
+  account: details.account,
+  metaData: `${details.meta_data}?orig_msg?dlr_mask=${details.dlr_mask}&`,
+  dlrUrl: details.dlr_url,
+});
+
+/** An inbound text for the URL of the user. Undefined for other contents, which Kannel does not have. */
+async function inboundRequest(db: Database, { endpoint }: ClaimedDelivery, record: MessageRecord): Promise<HttpRequest | undefined> {
+  const id = decodeId("msg", record.id);
+  if (record.channel !== "sms" || record.body === null || id === undefined) return undefined;
+  const settings = await settingsOf(db, endpoint);
+  const { "get-url": getUrl, "post-url": postUrl } = settings;
+  const url = getUrl ?? postUrl;
+  if (url === undefined) return undefined;
+  const values = inboundValues(record, record.body, id, settings);
+  const filled = fillEscapes(url, values);
+  if (getUrl !== undefined) return requestTo(filled, "GET", { "x-kannel-from": values.phone }, "");
+  const charset = values.coding === 2 ? "UTF-16BE" : values.charset;
+  const headers = {
+    "content-type": `text/plain; charset="${charset}"`,
+    "x-kannel-from": values.phone,
+    "x-kannel-to": values.other,
+    "x-kannel-time": kannelTime(values.timeMs),
+    ...(values.smscId === "" ? {} : { "x-kannel-smsc": values.smscId }),
+    "x-kannel-coding": String(values.coding),
+    "x-kannel-service": values.service,
+  };
+  return requestTo(filled, "POST", headers, values.text);
+}
+
+function inboundValues(record: MessageRecord, text: string, id: MessageId, settings: KannelSettings): EscapeValues {
+  const isUcs2 = !isGsm7(text);
+  const keepsUtf16 = isUcs2 && !/^utf-?8$/i.test(settings["alt-charset"] ?? "");
+  return {
+    phone: record.sender ?? "",
+    other: record.recipient,
+    text: keepsUtf16 ? Buffer.from(text, "utf16le").swap16() : Buffer.from(text),
+    coding: isUcs2 ? 2 : 0,
+    charset: keepsUtf16 ? "UTF-16BE" : "UTF-8",
+    dlrType: -1,
+    timeMs: Date.parse(record.created_at),
+    smscId: record.provider?.link ?? "",
+    foreignId: record.provider?.message_id ?? "",
+    id: uuidToText(id),
+    service: settings.name ?? "default",
+    account: "",
+    metaData: "",
+    dlrUrl: "",
+  };
+}
+
+async function settingsOf(db: Database, { accountId, environment, id }: ClaimedDelivery["endpoint"]): Promise<KannelSettings> {
+  const credential = await findCredential(db, { accountId, environment }, toId("key", id));
+  return kannelSettings(credential?.settings ?? {});
+}
+
+/** Throws if the URL has become unusable with its values. */
+function requestTo(
+  filled: string | undefined,
+  method: "GET" | "POST",
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer,
+): HttpRequest {
+  if (filled === undefined) throw new Error("the URL is too long with its values");
+  const url = new URL(filled);
+  const { username, password } = url;
+  const credentials =
+    username === ""
+      ? {}
+      : { authorization: `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")}` };
+  const all = { "user-agent": PRODUCT, ...credentials, ...headers };
+  const request = { origin: url.origin, path: url.pathname + url.search, method, headers: all };
+  return typeof body === "string"
+    ? { ...request, body }
+    : { ...request, body: "", stream: piecesOf(body), headers: { ...all, "content-length": String(body.length) } };
+}
+
+async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
+  yield body;
+}
