@@ -4893,7 +4893,7 @@ export interface components {
             scopes?: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write")[] | null;
             /** @description The settings of the API for this client. Each API has its own. */
             settings?: {
-                [key: string]: unknown;
+                [key: string]: string;
             } | null;
         };
         /** @description A credential of a compatible API, with its password. */
@@ -4925,7 +4925,7 @@ export interface components {
             scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write" | (string & {}))[];
             /** @description The settings of the API for this client. */
             settings: {
-                [key: string]: unknown;
+                [key: string]: string;
             };
             /** @description The id of the webhook endpoint that records the callbacks to this client. */
             endpoint_id: string;
@@ -4986,7 +4986,7 @@ export interface components {
             scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write" | (string & {}))[];
             /** @description The settings of the API for this client. */
             settings: {
-                [key: string]: unknown;
+                [key: string]: string;
             };
             /** @description The id of the webhook endpoint that records the callbacks to this client. */
             endpoint_id: string;

@@ -2,7 +2,7 @@
 import { parseScopes, SCOPE_PRESETS, SCOPES, type Scope } from "../access/scope.ts";
 import { CredentialChanger } from "../compatible/change-credential.ts";
 import { credentialRecord, NewCredentialBody } from "../compatible/credential-record.ts";
-import { findCredential, listCredentials } from "../compatible/queries.ts";
+import { findCompatible, listCredentials } from "../compatible/queries.ts";
 import { COMPATIBLE_APIS } from "../compatible-apis.ts";
 import { environmentVariables } from "../config.ts";
 import { Problem } from "../http/problem.ts";
@@ -123,7 +123,7 @@ async function revoke(source: Source, input: Input): Promise<void> {
   await withChanger(input, async ({ db, changer, accountId }) => {
     for (const environment of ENVIRONMENTS) {
       const owner = { accountId, environment };
-      const found = await findCredential(db, owner, id);
+      const found = await findCompatible(db, owner, id);
       if (found?.source !== source) continue;
       return print(input.flags, credentialRecord(await db.transaction((tx) => changer.revokeIn(tx, owner, id, cliOrigin()))));
     }

@@ -88,7 +88,7 @@ export class CompatibleAuthenticator {
     if (!isKnown && !(await this.#mayExist(source, userName))) return undefined;
     const { db, strangersDb, box } = this.#parts;
     const row = await findByUser(isKnown ? db : strangersDb, source, userName);
-    const isRight = row !== undefined && equal(box.open(row.secret, secretContext(row)), secret);
+    const isRight = row !== undefined && equal(box.open(row.secret, credentialContext(row)), secret);
     this.#cached.delete(key);
     if (!isRight) {
       this.#refusedUntil.renew(key, startedAt + TRUST_MS);
@@ -130,7 +130,7 @@ export class CompatibleAuthenticator {
 }
 
 /** The purpose that the secret of a credential is sealed for. */
-export const secretContext = ({ id }: { id: KeyId }): string => `compatible_credential ${id.toString("hex")}`;
+export const credentialContext = ({ id }: { id: KeyId }): string => `compatible_credential ${id.toString("hex")}`;
 
 /** No user name has a line break. */
 const loginKey = ({ source, userName, secret }: Login): string => `${source} ${userName}\n${secret}`;

@@ -19,10 +19,10 @@ import type { Owner } from "../model/owner.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import { refuseUrl } from "../webhooks/new-endpoint.ts";
 import { createOwnedEndpoint, endInbound } from "../webhooks/owned-endpoints.ts";
-import { secretContext, type CompatibleAuthenticator } from "./authenticate.ts";
-import type { ChosenCredential, CompatibleApi } from "./compatible-api.ts";
+import { credentialContext, type CompatibleAuthenticator } from "./authenticate.ts";
+import type { ChosenCredential, CompatibleApi, Settings } from "./compatible-api.ts";
 import { credentialRecord, type NewCredential } from "./credential-record.ts";
-import { findCredential, insertCredential, listSealed, revokeCredential, storeSecret, type CredentialRow } from "./queries.ts";
+import { findCompatible, insertCredential, listSealedCredentials, revokeCredential, storeSecret, type CompatibleRow } from "./queries.ts";
 
 export type CredentialChangerParts = {
   db: Database;
@@ -37,7 +37,7 @@ export type CredentialChangerParts = {
 type CredentialCall = AuditedCall & { credential: Credential };
 
 /** Only this result contains the secret in the clear. */
-type CreatedCredential = { secret: string; row: CredentialRow };
+type CreatedCredential = { secret: string; row: CompatibleRow };
 
 // An upgrade of all nodes takes minutes.
 const UPGRADE_SECONDS = 30;
@@ -108,7 +108,7 @@ export class CredentialChanger {
       id,
       source: api.source,
       user_name: prepared.userName,
-      secret: box.seal(prepared.secret, secretContext({ id })),
+      secret: box.seal(prepared.secret, credentialContext({ id })),
       scopes: [...scopes],
       settings: prepared.settings,
       revoked_at: null,
@@ -135,7 +135,7 @@ export class CredentialChanger {
   }
 
   /** Revokes a credential. A second revocation changes nothing. */
-  async revoke({ credential, origin }: CredentialCall, id: KeyId | undefined): Promise<CredentialRow> {
+  async revoke({ credential, origin }: CredentialCall, id: KeyId | undefined): Promise<CompatibleRow> {
     try {
       return await this.#parts.db.transaction((tx) => this.revokeIn(tx, credential, id, origin()));
     } finally {
@@ -144,7 +144,7 @@ export class CredentialChanger {
     }
   }
 
-  async revokeIn(tx: Tx, { accountId, environment }: Owner, id: KeyId | undefined, origin: ChangeOrigin): Promise<CredentialRow> {
+  async revokeIn(tx: Tx, { accountId, environment }: Owner, id: KeyId | undefined, origin: ChangeOrigin): Promise<CompatibleRow> {
     const owner = { accountId, environment };
     if (id === undefined) throw noSuchCredential();
     const [revoked] = await revokeCredential(tx, owner, id);
@@ -169,8 +169,12 @@ export class CredentialChanger {
   }
 }
 
-export async function findOwnCredential(db: Queryable, owner: Owner, id: KeyId | undefined): Promise<CredentialRow> {
-  const found = id === undefined ? undefined : await findCredential(db, owner, id);
+/** The settings of a credential, also of a revoked one. */
+export const readCompatibleSettings = async (db: Queryable, owner: Owner, id: KeyId): Promise<Settings> =>
+  (await findCompatible(db, owner, id))?.settings ?? {};
+
+export async function findOwnCredential(db: Queryable, owner: Owner, id: KeyId | undefined): Promise<CompatibleRow> {
+  const found = id === undefined ? undefined : await findCompatible(db, owner, id);
   if (found === undefined) throw noSuchCredential();
   return found;
 }
@@ -188,8 +192,8 @@ const PAGE = 500;
 /** Seals the secrets of all credentials with the current secret key, after it has changed. */
 export async function resealCredentials(tx: Tx, box: SecretBox): Promise<void> {
   for (let after: KeyId = toId("key", NO_ID); ;) {
-    const page = await listSealed(tx, after, PAGE);
-    for (const { id, secret } of page) await storeSecret(tx, id, box.reseal(secret, secretContext({ id })) ?? secret);
+    const page = await listSealedCredentials(tx, after, PAGE);
+    for (const { id, secret } of page) await storeSecret(tx, id, box.reseal(secret, credentialContext({ id })) ?? secret);
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;
     after = last.id;

@@ -5,7 +5,8 @@ import type { AccountId, KeyId } from "../model/id.ts";
 import type { Source } from "../messages/message.ts";
 import type { Scope } from "../access/scope.ts";
 
-export type Settings = Readonly<Record<string, unknown>>;
+/** The settings of a client, by the names that their API gives them. */
+export type Settings = Readonly<Record<string, string>>;
 
 /** The choices of a client for a new credential. Null: the API chooses. */
 export type ChosenCredential = { userName: string | null; secret: string | null; settings: Settings };

@@ -7,10 +7,17 @@ import { uuidTimeMs } from "../lib/uuid.ts";
 import { SOURCES } from "../messages/message.ts";
 import { encodeId, toId } from "../model/id.ts";
 import { MAX_SECRET, MAX_USER_NAME } from "./authenticate.ts";
-import type { CredentialRow } from "./queries.ts";
+import type { CompatibleRow } from "./queries.ts";
+
+// As long as a URL may be.
+const MAX_SETTING = 2_048;
 
 const settingsOf = (description: string) =>
-  Type.Unsafe<Readonly<Record<string, unknown>>>({ type: "object", additionalProperties: true, maxProperties: 20, description });
+  Type.Record(Type.String({ maxLength: MAX_SETTING }), {
+    maxProperties: 20,
+    propertyNames: Type.String({ minLength: 1, maxLength: 40 }),
+    description,
+  });
 
 const fields = {
   id: Type.String({ examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the credential." }),
@@ -39,7 +46,7 @@ export const CompatibleCredentialWithSecret = Type.Object(
   { title: "CompatibleCredentialWithSecret", description: "A credential of a compatible API, with its password." },
 );
 
-export const credentialRecord = (row: CredentialRow): CompatibleCredentialRecord => ({
+export const credentialRecord = (row: CompatibleRow): CompatibleCredentialRecord => ({
   id: encodeId("key", row.id),
   object: "compatible_credential",
   account_id: encodeId("acct", row.account_id),

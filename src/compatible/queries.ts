@@ -8,7 +8,7 @@ import type { AccountId, KeyId } from "../model/id.ts";
 import type { Environment, Owner } from "../model/owner.ts";
 import type { Settings } from "./compatible-api.ts";
 
-export type CredentialRow = {
+export type CompatibleRow = {
   account_id: AccountId;
   environment: Environment;
   id: KeyId;
@@ -23,7 +23,7 @@ export type CredentialRow = {
   created_by: string | null;
 };
 
-export type ActiveCredential = CredentialRow & { tier: string; requests_per_second: number | null; burst: number | null };
+export type ActiveCredential = CompatibleRow & { tier: string; requests_per_second: number | null; burst: number | null };
 
 /** The active credential with a user name. */
 export async function findByUser(db: Queryable, source: Source, userName: string): Promise<ActiveCredential | undefined> {
@@ -46,8 +46,8 @@ export const listUsers = (db: Queryable, most: number): Promise<{ source: Source
    order by source, user_name
    limit ${most}`);
 
-export async function findCredential(db: Queryable, { accountId, environment }: Owner, id: KeyId): Promise<CredentialRow | undefined> {
-  const [row] = await db.rows<CredentialRow>(sql`
+export async function findCompatible(db: Queryable, { accountId, environment }: Owner, id: KeyId): Promise<CompatibleRow | undefined> {
+  const [row] = await db.rows<CompatibleRow>(sql`
   select account_id, environment, id, source, user_name, secret, scopes, settings, revoked_at, last_used_at, created_by
     from compatible_credentials
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
@@ -55,8 +55,8 @@ export async function findCredential(db: Queryable, { accountId, environment }: 
 }
 
 /** A page of the credentials of an environment, the newest first, including revoked ones. */
-export const listCredentials = (db: Queryable, owner: Owner, before: Uuid, limit: number): Promise<CredentialRow[]> =>
-  db.rows<CredentialRow>(sql`
+export const listCredentials = (db: Queryable, owner: Owner, before: Uuid, limit: number): Promise<CompatibleRow[]> =>
+  db.rows<CompatibleRow>(sql`
   select account_id, environment, id, source, user_name, secret, scopes, settings, revoked_at, last_used_at, created_by
     from compatible_credentials
    where account_id = ${owner.accountId} and environment = ${owner.environment} and id < ${before}
@@ -64,8 +64,8 @@ export const listCredentials = (db: Queryable, owner: Owner, before: Uuid, limit
    limit ${limit}`);
 
 /** Returns no row if another credential has the user name. */
-export const insertCredential = (tx: Tx, row: CredentialRow): Promise<CredentialRow[]> =>
-  tx.rows<CredentialRow>(sql`
+export const insertCredential = (tx: Tx, row: CompatibleRow): Promise<CompatibleRow[]> =>
+  tx.rows<CompatibleRow>(sql`
   insert into compatible_credentials (account_id, environment, id, source, user_name, secret, scopes, settings, created_by)
   values (${row.account_id}, ${row.environment}, ${row.id}, ${row.source}, ${row.user_name}, ${row.secret},
           ${row.scopes}::text[], ${JSON.stringify(row.settings)}, ${row.created_by})
@@ -73,8 +73,8 @@ export const insertCredential = (tx: Tx, row: CredentialRow): Promise<Credential
   returning account_id, environment, id, source, user_name, secret, scopes, settings, revoked_at, last_used_at, created_by`);
 
 /** Revokes a credential. Returns no row for one that is revoked already. */
-export const revokeCredential = (tx: Tx, { accountId, environment }: Owner, id: KeyId): Promise<CredentialRow[]> =>
-  tx.rows<CredentialRow>(sql`
+export const revokeCredential = (tx: Tx, { accountId, environment }: Owner, id: KeyId): Promise<CompatibleRow[]> =>
+  tx.rows<CompatibleRow>(sql`
   update compatible_credentials
      set revoked_at = now()
    where account_id = ${accountId} and environment = ${environment} and id = ${id} and revoked_at is null
@@ -89,8 +89,8 @@ export const touchCredential = (db: Queryable, { accountId, environment }: Owner
      and (last_used_at is null or last_used_at < now() - interval '50 seconds')`);
 
 /** Locks the next credentials after one, so that their secrets can be sealed again. */
-export const listSealed = (tx: Tx, after: Uuid, limit: number): Promise<Pick<CredentialRow, "id" | "secret">[]> =>
-  tx.rows<Pick<CredentialRow, "id" | "secret">>(sql`
+export const listSealedCredentials = (tx: Tx, after: Uuid, limit: number): Promise<Pick<CompatibleRow, "id" | "secret">[]> =>
+  tx.rows<Pick<CompatibleRow, "id" | "secret">>(sql`
   select id, secret
     from compatible_credentials
    where id > ${after}

@@ -1,14 +1,15 @@
 /** Calls the clients of the Kannel API: reports to the `dlr-url` of a message, and inbound messages to the URL of a user. */
-import { findCredential } from "../compatible/queries.ts";
+import { readCompatibleSettings } from "../compatible/change-credential.ts";
 import type { Database } from "../database/database.ts";
 import { uuidTimeMs, uuidToText } from "../lib/uuid.ts";
-import { findSourceDetails } from "../messages/queries.ts";
+import { readSourceDetails } from "../messages/accept.ts";
 import type { MessageRecord } from "../messages/message.ts";
 import { isGsm7 } from "../model/gsm7.ts";
 import { decodeId, encodeId, toId, type MessageId } from "../model/id.ts";
 import type { HttpRequest } from "../outbound/http-client.ts";
 import { VERSION } from "../version.ts";
 import type { CallbackForm, ClaimedDelivery } from "../webhooks/attempt.ts";
+import { parseCallbackUrl } from "./callback-url.ts";
 import { DLR, DLR_EXPIRED, type SentDetails } from "./details.ts";
 import { fillEscapes, kannelTime, type EscapeValues } from "./escapes.ts";
 import { kannelSettings, type KannelSettings } from "./kannel.ts";
@@ -27,13 +28,13 @@ const PRODUCT = `Godwit/${VERSION}`;
 async function reportRequest(db: Database, { row, endpoint }: ClaimedDelivery, record: MessageRecord): Promise<HttpRequest | undefined> {
   const id = decodeId("msg", record.id);
   if (record.source !== "kannel" || id === undefined) return undefined;
-  const details = (await findSourceDetails(db, endpoint, id)) as SentDetails | null;
+  const details = (await readSourceDetails(db, endpoint, id)) as SentDetails | null;
   if (details === null || details.user !== encodeId("key", toId("key", endpoint.id))) return undefined;
   const report = reportOf(row.type, record);
   if (report === undefined || (masksOf(report.type) & details.dlr_mask) === 0) return undefined;
   const settings = await settingsOf(db, endpoint);
-  const filled = fillEscapes(details.dlr_url, reportValues(record, { id, timeMs: uuidTimeMs(row.event_id), report, details, settings }));
-  return requestTo(filled, "GET", {}, "");
+  const values = reportValues(record, { id, timeMs: uuidTimeMs(row.event_id), report, details, settings });
+  return requestTo(details.dlr_url, values, { method: "GET", headers: {} });
 }
 
 /** Kannel reports a rejected message also to a client that asked only for failed ones. */
@@ -94,8 +95,7 @@ async function inboundRequest(db: Database, { endpoint }: ClaimedDelivery, recor
   const url = getUrl ?? postUrl;
   if (url === undefined) return undefined;
   const values = inboundValues(record, record.body, id, settings);
-  const filled = fillEscapes(url, values);
-  if (getUrl !== undefined) return requestTo(filled, "GET", { "x-kannel-from": values.phone }, "");
+  if (getUrl !== undefined) return requestTo(url, values, { method: "GET", headers: { "x-kannel-from": values.phone } });
   const charset = values.coding === 2 ? "UTF-16BE" : values.charset;
   const headers = {
     "content-type": `text/plain; charset="${charset}"`,
@@ -106,7 +106,7 @@ async function inboundRequest(db: Database, { endpoint }: ClaimedDelivery, recor
     "x-kannel-coding": String(values.coding),
     "x-kannel-service": values.service,
   };
-  return requestTo(filled, "POST", headers, values.text);
+  return requestTo(url, values, { method: "POST", headers, body: values.text });
 }
 
 function inboundValues(record: MessageRecord, text: string, id: MessageId, settings: KannelSettings): EscapeValues {
@@ -131,29 +131,30 @@ function inboundValues(record: MessageRecord, text: string, id: MessageId, setti
 }
 
 async function settingsOf(db: Database, { accountId, environment, id }: ClaimedDelivery["endpoint"]): Promise<KannelSettings> {
-  const credential = await findCredential(db, { accountId, environment }, toId("key", id));
-  return kannelSettings(credential?.settings ?? {});
+  return kannelSettings(await readCompatibleSettings(db, { accountId, environment }, toId("key", id)));
 }
 
-/** Throws if the URL has become unusable with its values. */
-function requestTo(
-  filled: string | undefined,
-  method: "GET" | "POST",
-  headers: Readonly<Record<string, string>>,
-  body: string | Buffer,
-): HttpRequest {
-  if (filled === undefined) throw new Error("the URL is too long with its values");
-  const url = new URL(filled);
-  const { username, password } = url;
-  const credentials =
-    username === ""
-      ? {}
-      : { authorization: `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")}` };
-  const all = { "user-agent": PRODUCT, ...credentials, ...headers };
-  const request = { origin: url.origin, path: url.pathname + url.search, method, headers: all };
-  return typeof body === "string"
-    ? { ...request, body }
-    : { ...request, body: "", stream: piecesOf(body), headers: { ...all, "content-length": String(body.length) } };
+type CallParts = { method: "GET" | "POST"; headers: Readonly<Record<string, string>>; body?: Buffer };
+
+/** Throws if the URL cannot be called, or is too long with its values. The path is taken from the text as it is: the parser would take what follows
+ *  an escape such as `%#group#name#` for a fragment. */
+function requestTo(text: string, values: EscapeValues, { method, headers, body }: CallParts): HttpRequest {
+  const url = parseCallbackUrl(text);
+  const pattern = text.replace(/^https?:\/\/[^/?#]*/i, "").replaceAll(/[^!-~]/g, (found) => encodeURIComponent(found));
+  const filled = fillEscapes(pattern, values);
+  if (url === undefined || filled === undefined) throw new Error("the URL cannot be called, or is too long with its values");
+  const [path = ""] = filled.split("#", 1);
+  const all = { "user-agent": PRODUCT, ...authorizationOf(url), ...headers };
+  const request = { origin: url.origin, path: path.startsWith("/") ? path : `/${path}`, method };
+  return body === undefined
+    ? { ...request, headers: all, body: "" }
+    : { ...request, headers: { ...all, "content-length": String(body.length) }, body: "", stream: piecesOf(body) };
+}
+
+function authorizationOf({ username, password }: URL): Record<string, string> {
+  if (username === "") return {};
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(user).toString("base64")}` };
 }
 
 async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {

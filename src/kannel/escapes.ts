@@ -99,7 +99,7 @@ function valueOf(letter: string, values: EscapeValues, words: readonly Buffer[])
       return kannelTime(values.timeMs).replace(" ", "+");
     case "T":
       return String(Math.floor(values.timeMs / 1_000));
-    // What no message here has: billing information, the number of the SMSC, a user data header, validity and deferral.
+    // No message here has billing information, the number of an SMSC, a user data header, or a validity and a deferral of its own.
     case "B":
     case "f":
     case "u":

@@ -14,7 +14,7 @@ import { answer, answerTo, Refusal } from "./answers.ts";
 import { kannelSettings, statusUser } from "./kannel.ts";
 import { asUtf8, parametersOf } from "./parameters.ts";
 import { MAX_RECEIVERS, readSendSms, type PostedText } from "./read-sendsms.ts";
-import { send, type SendParts } from "./send.ts";
+import { sendAll, type SendParts } from "./send.ts";
 import { STATUS_FORMS, statusPage, type StatusForm } from "./status.ts";
 
 export type KannelRouteParts = {
@@ -54,7 +54,7 @@ export function kannelRoutes(parts: KannelRouteParts): Route[] {
       const { settings } = call.credential as CompatibleCredential;
       try {
         const posted = head.method === "POST" ? postedText(head, body) : undefined;
-        return await send(sendParts, readSendSms(parametersOf(head), kannelSettings(settings), posted), call);
+        return await sendAll(sendParts, readSendSms(parametersOf(head), kannelSettings(settings), posted), call);
       } catch (error) {
         if (error instanceof Refusal) return answer(error.status, error.message);
         throw error;
@@ -95,7 +95,7 @@ function loginOf(head: RequestHead): Login {
   return { source: "kannel", userName: asUtf8(userName), secret: asUtf8(secret) };
 }
 
-/** The status pages are opened with a password alone, or as a user. */
+/** The status pages are opened with only a password, or as a user. */
 function statusLoginOf(head: RequestHead): Login {
   const login = loginOf(head);
   return login.userName === "" ? { ...login, userName: statusUser(login.secret) } : login;

@@ -25,7 +25,7 @@ const MINUTE_MS = 60_000;
 /** How a receiver's message ended: accepted, denied as by a list, or refused. */
 type Sent = { written: string; location: string | null; refusal: Problem | undefined };
 
-export async function send(parts: SendParts, request: SendSms, call: SendCall): Promise<RouteResponse> {
+export async function sendAll(parts: SendParts, request: SendSms, call: SendCall): Promise<RouteResponse> {
   const { dlrUrl } = request;
   const url = dlrUrl === "" ? undefined : parseCallbackUrl(dlrUrl);
   if (url !== undefined && parts.gate.urlRefusal(url) !== undefined) throw new Refusal("DLR-URL field not allowed, rejected");

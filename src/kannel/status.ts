@@ -81,7 +81,7 @@ async function readFacts({ db, clock, setup }: StatusParts, credential: Credenti
 }
 
 const count = (rows: readonly UsageRow[], statuses: ReadonlySet<string>): number =>
-  rows.reduce((sum, { status, messages }) => (statuses.has(status) ? sum + Number(messages) : sum), 0);
+  rows.reduce((sum, { status, messages }) => (statuses.has(status) ? sum + messages : sum), 0);
 
 const SIMULATOR: ShownLink = { id: "simulator", name: "simulator", state: "connected", inFlight: 0 };
 

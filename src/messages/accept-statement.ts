@@ -50,8 +50,13 @@ export type Acceptance = {
 };
 
 /** Throws if the record is too large for an event. `box` is required if the content is a secret. */
-export function toAcceptance(composed: Composed, claim?: IdempotencyClaim, box?: SecretBox): Acceptance {
-  const { message, link, steps, secret, weights, sourceDetails = null } = composed;
+export function toAcceptance(
+  composed: Composed,
+  claim?: IdempotencyClaim,
+  box?: SecretBox,
+  sourceDetails: string | null = null,
+): Acceptance {
+  const { message, link, steps, secret, weights } = composed;
   const record = messageRecord(message);
   const text = JSON.stringify(record);
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw messageTooLarge();

@@ -43,7 +43,6 @@ export type Composed = {
   steps: readonly FallbackStep[];
   secret: Content | null;
   weights?: readonly LinkWeight[] | undefined;
-  sourceDetails?: string | null;
 };
 
 /** The request, the batch and the trace of a message. `conceal` returns the content that the record shows, if the content is a secret. A trial is never
@@ -53,8 +52,6 @@ export type Origin = {
   batchId?: BatchId;
   /** The API of another product that the request came through. */
   source?: Source | null;
-  /** The facts of the message that only that API has to know, as JSON. */
-  sourceDetails?: string | null;
   conceal?: (content: Content) => Content;
   trace?: Trace | undefined;
   isTrial?: true;
@@ -218,7 +215,7 @@ export class Composer {
     const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
     assertStepsFit(message, kept);
     if (origin.isTrial !== true) this.#note(message, link);
-    return { message, link, steps: kept, secret: shown && content, weights, sourceDetails: origin.sourceDetails ?? null };
+    return { message, link, steps: kept, secret: shown && content, weights };
   }
 
   /** Takes note of the sender that a message got, for the choice of later ones. */

@@ -17,7 +17,6 @@ const RANKS: Readonly<Record<string, number>> = {
   "compatible-apis.ts": 11,
   // Each of them imports the one rank below, and no other API.
   kannel: 10,
-  twilio: 10,
   compatible: 9,
   api: 9,
   // The data of a person is in the records of all features.
@@ -73,6 +72,8 @@ const PRIVATE_QUERIES: readonly Exception[] = [
   },
   { from: /^delivery\//, to: /^usage\//, why: "the depth of the queue is read from the counts" },
   { from: /^cli\//, to: /^access\//, why: "the operator's commands list and change accounts and keys" },
+  { from: /^cli\//, to: /^compatible\//, why: "the operator's commands list credentials" },
+  { from: /^kannel\//, to: /^usage\//, why: "the status pages show the counts" },
   { from: /^cli\//, to: /^audit\//, why: "the operator's command reads the logs of all accounts" },
   { from: /^service\//, to: /^access\//, why: "the first start creates an account" },
 ];

@@ -1541,7 +1541,7 @@ class NewCompatibleCredential(TypedDict):
     user_name: NotRequired[str | None]
     secret: NotRequired[str | None]
     scopes: NotRequired[list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"]] | None]
-    settings: NotRequired[dict[str, Json] | None]
+    settings: NotRequired[dict[str, str] | None]
 
 
 class CompatibleCredentialWithSecret(Record):
@@ -1553,7 +1553,7 @@ class CompatibleCredentialWithSecret(Record):
     source: Literal["twilio", "kannel"] | str
     user_name: str
     scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"] | str]
-    settings: dict[str, Json]
+    settings: dict[str, str]
     endpoint_id: str
     created_at: str
     revoked_at: str | None
@@ -1575,7 +1575,7 @@ class CompatibleCredential(Record):
     source: Literal["twilio", "kannel"] | str
     user_name: str
     scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"] | str]
-    settings: dict[str, Json]
+    settings: dict[str, str]
     endpoint_id: str
     created_at: str
     revoked_at: str | None
