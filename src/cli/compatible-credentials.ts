@@ -69,8 +69,8 @@ export const kannelCredentials = credentialCommand("kannel", {
   examples: [
     ["A user, with a random password:", "godwit kannel-credentials create --environment live --user playsms"],
     [
-      "With its own password, and the URL for inbound messages:",
-      "godwit kannel-credentials create --environment live --user playsms --password KANNEL_PASSWORD --set 'get-url=https://example.com/sms?from=%p&text=%a'",
+      "With its own password, from an environment variable:",
+      "godwit kannel-credentials create --environment live --user playsms --password KANNEL_PASSWORD",
     ],
     ["All users:", "godwit kannel-credentials list"],
   ],
