@@ -169,9 +169,11 @@ export class CredentialChanger {
   }
 }
 
-/** The settings of a credential, also of a revoked one. */
-export const readCompatibleSettings = async (db: Queryable, owner: Owner, id: KeyId): Promise<Settings> =>
-  (await findCompatible(db, owner, id))?.settings ?? {};
+/** The client of a credential, also of a revoked one. */
+export async function readClient(db: Queryable, owner: Owner, id: KeyId): Promise<{ userName: string; settings: Settings }> {
+  const found = await findCompatible(db, owner, id);
+  return { userName: found?.user_name ?? "", settings: found?.settings ?? {} };
+}
 
 export async function findOwnCredential(db: Queryable, owner: Owner, id: KeyId | undefined): Promise<CompatibleRow> {
   const found = id === undefined ? undefined : await findCompatible(db, owner, id);

@@ -1,5 +1,5 @@
 /** Calls the clients of the Kannel API: reports to the `dlr-url` of a message, and inbound messages to the URL of a user. */
-import { readCompatibleSettings } from "../compatible/change-credential.ts";
+import { readClient } from "../compatible/change-credential.ts";
 import type { Database } from "../database/database.ts";
 import { uuidTimeMs, uuidToText } from "../lib/uuid.ts";
 import { readSourceDetails } from "../messages/accept.ts";
@@ -32,7 +32,7 @@ async function reportRequest(db: Database, { row, endpoint }: ClaimedDelivery, r
   if (details === null || details.user !== encodeId("key", toId("key", endpoint.id))) return undefined;
   const report = reportOf(row.type, record);
   if (report === undefined || (masksOf(report.type) & details.dlr_mask) === 0) return undefined;
-  const settings = await settingsOf(db, endpoint);
+  const settings = await settingsOf(db, endpoint, true);
   const values = reportValues(record, { id, timeMs: uuidTimeMs(row.event_id), report, details, settings });
   return requestTo(details.dlr_url, values, { method: "GET", headers: {} });
 }
@@ -67,20 +67,21 @@ function reportOf(eventType: string, { error, provider, sent_at: sentAt }: Messa
 const receiptText = (id: string, state: string, error: string): string =>
   `id:${id} sub:001 dlvrd:${state === "DELIVRD" ? "001" : "000"} stat:${state} err:${error} text:`;
 
-type ReportParts = { id: MessageId; timeMs: number; report: Report; details: SentDetails; settings: KannelSettings };
+type NamedSettings = KannelSettings & { name: string };
+type ReportParts = { id: MessageId; timeMs: number; report: Report; details: SentDetails; settings: NamedSettings };
 
 const reportValues = (record: MessageRecord, { id, timeMs, report, details, settings }: ReportParts): EscapeValues => ({
   phone: details.to,
   other: details.from,
   text: Buffer.from(report.text),
-  coding: 0,
+  coding: -1,
   charset: "UTF-8",
   dlrType: report.type,
   timeMs,
   smscId: record.provider?.link ?? "",
   foreignId: record.provider?.message_id ?? "",
   id: uuidToText(id),
-  service: settings.name ?? "default",
+  service: settings.name,
   account: details.account,
   metaData: `${details.meta_data}?orig_msg?dlr_mask=${details.dlr_mask}&`,
   dlrUrl: details.dlr_url,
@@ -90,7 +91,7 @@ const reportValues = (record: MessageRecord, { id, timeMs, report, details, sett
 async function inboundRequest(db: Database, { endpoint }: ClaimedDelivery, record: MessageRecord): Promise<HttpRequest | undefined> {
   const id = decodeId("msg", record.id);
   if (record.channel !== "sms" || record.body === null || id === undefined) return undefined;
-  const settings = await settingsOf(db, endpoint);
+  const settings = await settingsOf(db, endpoint, false);
   const { "get-url": getUrl, "post-url": postUrl } = settings;
   const url = getUrl ?? postUrl;
   if (url === undefined) return undefined;
@@ -109,7 +110,7 @@ async function inboundRequest(db: Database, { endpoint }: ClaimedDelivery, recor
   return requestTo(url, values, { method: "POST", headers, body: values.text });
 }
 
-function inboundValues(record: MessageRecord, text: string, id: MessageId, settings: KannelSettings): EscapeValues {
+function inboundValues(record: MessageRecord, text: string, id: MessageId, settings: NamedSettings): EscapeValues {
   const isUcs2 = !isGsm7(text);
   const keepsUtf16 = isUcs2 && !/^utf-?8$/i.test(settings["alt-charset"] ?? "");
   return {
@@ -123,15 +124,22 @@ function inboundValues(record: MessageRecord, text: string, id: MessageId, setti
     smscId: record.provider?.link ?? "",
     foreignId: record.provider?.message_id ?? "",
     id: uuidToText(id),
-    service: settings.name ?? "default",
+    service: settings.name,
     account: "",
     metaData: "",
     dlrUrl: "",
   };
 }
 
-async function settingsOf(db: Database, { accountId, environment, id }: ClaimedDelivery["endpoint"]): Promise<KannelSettings> {
-  return kannelSettings(await readCompatibleSettings(db, { accountId, environment }, toId("key", id)));
+/** The settings of a user, with the name of its service: in Kannel that of the user for reports, and `default` for inbound messages. */
+async function settingsOf(
+  db: Database,
+  { accountId, environment, id }: ClaimedDelivery["endpoint"],
+  isReport: boolean,
+): Promise<NamedSettings> {
+  const { userName, settings } = await readClient(db, { accountId, environment }, toId("key", id));
+  const given = kannelSettings(settings);
+  return { ...given, name: given.name ?? (isReport ? userName : "default") };
 }
 
 type CallParts = { method: "GET" | "POST"; headers: Readonly<Record<string, string>>; body?: Buffer };

@@ -33,8 +33,6 @@ const LEAST_STATUS_PASSWORD = 16;
 export const statusUser = (password: string): string =>
   `status-${createHash("sha256").update(`godwit kannel status ${password}`).digest("hex").slice(0, 32)}`;
 
-export const isStatusUser = (settings: KannelSettings): boolean => settings.status === "true";
-
 // Failed by the carrier, or not delivered in time; and what the carrier has accepted.
 const REPORTED = ["message.sent", "message.delivered", "message.undelivered", "message.failed", "message.expired"];
 
