@@ -306,6 +306,13 @@ async function manageKeys(): Promise<void> {
   await record("POST /v1/keys/{id}/rotate", { path, request: { overlap_seconds: 3_600 } });
   await record("GET /v1/keys", { query: { limit: 20 } });
   await record("DELETE /v1/keys/{id}", { path });
+  const settings = { "get-url": "https://example.com/sms?from=%p&text=%a", "max-messages": "0" };
+  const user = {
+    path: idOf(await record("POST /v1/compatible_credentials", { request: { source: "kannel", user_name: "playsms", settings } })),
+  };
+  await record("GET /v1/compatible_credentials/{id}", user);
+  await record("GET /v1/compatible_credentials", { query: { limit: 20 } });
+  await record("DELETE /v1/compatible_credentials/{id}", user);
 }
 
 try {

@@ -39,6 +39,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("guide-order-updates", "Order updates", "A server with Express that sends one text for each order, and shows its delivery"),
       page("guide-two-way-support", "Support inbox", "A server with Flask that receives messages and answers them"),
       page("guide-campaign", "Campaign with consent", "A program that sends batches and respects STOP"),
+      page("migrate-from-kannel", "Move from Kannel", "The sendsms API of Kannel by changing a URL: what is the same, and what differs"),
       page("migrate-from-twilio", "Move from Twilio", "Fields, statuses and webhooks side by side"),
     ],
   },

@@ -25,6 +25,9 @@ import type { LinkTester } from "./links/link-test.ts";
 import { requestLogRoutes } from "./requests/routes.ts";
 import { setupRoutes } from "./links/routes.ts";
 import type { SetupContext } from "./links/setup.ts";
+import type { CredentialChanger } from "./compatible/change-credential.ts";
+import { compatibleCredentialRoutes } from "./compatible/credential-routes.ts";
+import { compatibleRoutes, type CompatibleRouteParts } from "./compatible-apis.ts";
 import type { Database } from "./database/database.ts";
 import type { Clock } from "./database/database-clock.ts";
 import type { TemplateChanger } from "./templates/change-template.ts";
@@ -54,12 +57,14 @@ type RouteParts = {
   eraser: RecipientEraser;
   exporter: RecipientExporter;
   media: Omit<MediaRouteParts, "db">;
+  compatibleCredentials: CredentialChanger;
+  compatible: Omit<CompatibleRouteParts, "db" | "clock" | "acceptor" | "setup">;
 };
 
 /** Builds the routes. A caller that only reads the rows, such as `scripts/openapi/`, may leave the parts empty. */
 export const allRoutes = (parts: RouteParts): Route[] => {
   const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams } = parts;
-  const { consentSettings, eraser, exporter, setup, linkTester, media } = parts;
+  const { consentSettings, eraser, exporter, setup, linkTester, media, compatibleCredentials, compatible } = parts;
   return [
     ...messageRoutes({ db, acceptor, composer, changer: messages }),
     ...batchRoutes(db, batches),
@@ -75,7 +80,9 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...queueRoutes(db, clock),
     ...setupRoutes(setup, linkTester),
     ...keyRoutes(db, keys),
+    ...compatibleCredentialRoutes(db, compatibleCredentials),
     ...auditRoutes(db),
     ...requestLogRoutes(db),
+    ...compatibleRoutes({ db, clock, acceptor, setup, ...compatible }),
   ];
 };

@@ -8,7 +8,8 @@ import { VERSION } from "../../src/version.ts";
 import { openApiDocument, type DescribedPage, type DocumentParts, type Examples } from "./document.ts";
 
 // The document needs only the rows of routes and pages, so their handlers get nothing to work with.
-const routes = allRoutes({} as never);
+// The routes of compatible APIs are documented by the products that they are compatible with.
+const routes = allRoutes({} as never).filter(({ compatible }) => compatible === undefined);
 const pages = tokenPages({} as never).filter((page): page is DescribedPage => page.operation !== undefined);
 
 const EXAMPLES = join(import.meta.dirname, "..", "..", "docs", "openapi-examples.json");
@@ -35,6 +36,8 @@ const parts: DocumentParts = {
     "Links, senders and routes":
       "Connect carriers, add the numbers from which you send, and select links by recipient. See [Connect carriers](/docs/links).",
     "Keys and tokens": "Create, rotate and revoke API keys, and create access tokens. See [Authentication and API keys](/docs/access).",
+    "Compatible APIs":
+      "Create users for clients of other products that send through this service. See [Coming from Kannel](/docs/migrate-from-kannel).",
     "Audit log": "See who changed what. See [Audit log](/docs/audit).",
     "Request log": "See what was requested, and why it was refused. See [Request log](/docs/request-log).",
   },
@@ -43,7 +46,7 @@ const parts: DocumentParts = {
     "Events and webhooks": ["Events", "Webhooks"],
     "Consent and privacy": ["Suppressions and consent", "Recipients"],
     Operation: ["Usage", "Links, senders and routes"],
-    Access: ["Keys and tokens", "Audit log", "Request log"],
+    Access: ["Keys and tokens", "Compatible APIs", "Audit log", "Request log"],
   },
 };
 

@@ -25,7 +25,10 @@ export async function admit(
   { authenticator, limiter, metrics }: Access,
   wait: () => void,
 ): Promise<Credential> {
-  const found = authenticator.authenticate(exchange.request.headers.authorization);
+  const found =
+    route.compatible === undefined
+      ? authenticator.authenticate(exchange.request.headers.authorization)
+      : route.compatible.authenticate(exchange.head);
   if (found instanceof Promise) waitFor(found, wait);
   const credential = await found;
   exchange.credential = credential;
@@ -36,9 +39,16 @@ export async function admit(
   requireAddress(credential, exchange.ip);
   if (route.scope !== null) requireScope(credential, route.scope);
   if (exchange.isUpload) checkUpload(exchange, route.upload);
+  else if (route.compatible !== undefined) checkPlain(exchange, route.maxBodyBytes);
   else if (route.body !== undefined) checkMediaType(exchange, route.maxBodyBytes);
   return credential;
 }
+
+/** The environment of the credential of a request when it was last looked up. */
+export const lastEnvironmentOf = ({ compatible }: Route, exchange: Exchange, authenticator: Authenticator): string | undefined =>
+  compatible === undefined
+    ? authenticator.lastEnvironmentOf(exchange.request.headers.authorization)
+    : compatible.lastEnvironmentOf(exchange.head);
 
 function waitFor(pending: Promise<unknown>, wait: () => void): void {
   // Handled here as well, for a request that `wait` refuses.
@@ -64,7 +74,7 @@ export async function chargeMore(
   { limiter, metrics }: Access,
 ): Promise<void> {
   // A request that costs more than the burst is charged the whole burst; otherwise it could never be admitted.
-  const more = Math.min(route.cost?.(value) ?? 1, credential.tier.limit?.burst ?? Infinity) - 1;
+  const more = Math.min(route.cost?.(value, exchange.head) ?? 1, credential.tier.limit?.burst ?? Infinity) - 1;
   const decision = more > 0 ? await limiter.take(credential, more) : undefined;
   if (decision !== undefined) checkQuota(exchange, metrics, credential, decision);
 }
@@ -87,6 +97,12 @@ const isPlain = ({ request: { headers } }: Exchange): boolean =>
 function checkUpload(exchange: Exchange, { maxBytes }: { maxBytes: number } = { maxBytes: 0 }): void {
   if (!isPlain(exchange)) throw new Problem("unsupported_media_type", { detail: "an upload may have no content encoding" });
   if ((declaredBytes(exchange.request) ?? 0) > maxBytes) throw tooLarge(maxBytes);
+}
+
+/** A compatible API reads the type of the body itself. */
+function checkPlain(exchange: Exchange, maxBodyBytes = BODY_LIMIT_BYTES): void {
+  if (!isPlain(exchange)) throw new Problem("unsupported_media_type", { detail: "the body may have no content encoding" });
+  if ((declaredBytes(exchange.request) ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes);
 }
 
 function checkMediaType(exchange: Exchange, maxBodyBytes = BODY_LIMIT_BYTES): void {

@@ -9,6 +9,7 @@ import { encodeId } from "../model/id.ts";
 import type { Span } from "../tracing/tracing.ts";
 import type { Arrival } from "./intake.ts";
 import type { Page } from "./page.ts";
+import type { RequestHead, Route } from "./route.ts";
 import { commonHeaders, newRequestId } from "./responses.ts";
 
 const NO_CONTENT = 204;
@@ -20,6 +21,8 @@ export type Matched = {
   /** The operation of an API route whose requests are in the request log. */
   operation?: string | undefined;
   writeProblem?: Page["writeProblem"] | undefined;
+  /** The response to a refused request, for a compatible API. */
+  writeRefusal?: NonNullable<Route["compatible"]>["writeRefusal"] | undefined;
 };
 
 /** The proxies that this server trusts to name the client: its address, and the origin that it used. */
@@ -104,6 +107,10 @@ export class Exchange {
   /** The path with its query, as the client sent it. */
   get url(): string {
     return this.request.url ?? "";
+  }
+
+  get head(): RequestHead {
+    return { method: this.method, target: this.url, headers: this.request.headers };
   }
 
   /** The origin that the client used, for links in its responses. An origin with other characters than those of a host, or with another scheme

@@ -39,6 +39,7 @@ const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
 /** Creates the reader of a route, which turns an admitted request into a call: everything is parsed and needs no further check. */
 export function createReader(route: Route, box: SecretBox): Reader {
+  if (route.compatible !== undefined) return BYTES_READER;
   const lockSecret = lockSecretOf(box);
   const validators: Validators = {
     body: route.body && compileSized(route.body, "body"),
@@ -68,10 +69,42 @@ export function createReader(route: Route, box: SecretBox): Reader {
     // The schemas have checked the values, so they have the types of the handler.
     const parsed = { body: value as never, query: query as never, params: exchange.params as never };
     // No JSON body of a request is a text.
-    return { ...parsed, credential, claim, claimOf: (sha256) => claimOf(sha256.toString("hex")), header, faults, ...context };
+    return {
+      ...parsed,
+      credential,
+      claim,
+      claimOf: (sha256) => claimOf(sha256.toString("hex")),
+      header,
+      faults,
+      head: exchange.head,
+      address: exchange.origin,
+      ...context,
+    };
   };
   return { parse, check, read };
 }
+
+/** The reader of a compatible API, whose handler reads the bytes itself. */
+const BYTES_READER: Reader = {
+  parse: ({ body = Buffer.alloc(0) }) => ({ value: body, isSuspect: false }),
+  check: (_, { value }) => ({ value, query: undefined, key: undefined, faults: [] }),
+  read: ({ exchange, credential }, { value }, context) => ({
+    body: value as never,
+    query: undefined as never,
+    params: exchange.params as never,
+    credential,
+    claim: undefined,
+    claimOf: () => undefined,
+    header: (name) => {
+      const found = exchange.request.headers[name];
+      return typeof found === "string" ? found : undefined;
+    },
+    faults: [],
+    head: exchange.head,
+    address: exchange.origin,
+    ...context,
+  }),
+};
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 

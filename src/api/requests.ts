@@ -10,7 +10,7 @@ import { compress } from "./compression.ts";
 import type { Exchange, Matched } from "./exchange.ts";
 import type { Page } from "./page.ts";
 import { nextPageOf } from "./paging.ts";
-import { CLIENT_CLOSED, contentTypeFor } from "./responses.ts";
+import { CLIENT_CLOSED, contentTypeFor, JSON_TYPE } from "./responses.ts";
 import type { Route, RouteResponse, StreamResponse } from "./route.ts";
 import { begin } from "./stream.ts";
 import { Problem, type Fault } from "../http/problem.ts";
@@ -83,14 +83,16 @@ function subjectFields(exchange: Exchange): string {
 
 /** Describes a request for the request log. */
 function answeredRequest(exchange: Exchange, { path, operation = "" }: Matched, { status, tookMs }: Outcome): AnsweredRequest {
-  const { requestId, method, params, query, isReplay, ip, request, body, sentBytes, refusal } = exchange;
+  const { requestId, method, params, isReplay, ip, request, body, sentBytes, refusal } = exchange;
+  // The query and the body of a compatible API may have a password.
+  const isOurs = exchange.matched?.writeRefusal === undefined;
   return {
     id: requestId,
     operation,
     method,
     route: path,
     params,
-    query,
+    query: isOurs ? exchange.query : {},
     status,
     tookMs,
     isReplay,
@@ -99,7 +101,7 @@ function answeredRequest(exchange: Exchange, { path, operation = "" }: Matched, 
     requestBytes: body?.length ?? exchange.uploadedBytes,
     responseBytes: sentBytes,
     messageId: messageOf(exchange),
-    refused: refusal === undefined ? undefined : { body, problem: refusal },
+    refused: refusal === undefined ? undefined : { body: isOurs ? body : undefined, problem: refusal },
   };
 }
 
@@ -200,19 +202,32 @@ export const beginSpan = (
   });
 
 export async function sendReply(route: Route, exchange: Exchange, response: RouteResponse): Promise<void> {
-  const { status, body, headers, location, isReplay } = response;
-  if (isReplay) {
-    exchange.isReplay = true;
-    exchange.header("idempotent-replayed", "true");
-  }
-  if (location) {
-    exchange.header("location", location);
-    exchange.location = location;
-  }
+  const { status, body, contentType = contentTypeFor(status), headers, location, isReplay } = response;
+  if (isReplay) exchange.isReplay = true;
+  if (location) exchange.location = location;
+  if (headers) exchange.headers(headers);
+  if (route.compatible !== undefined) return exchange.send(status, contentType, body);
+  if (isReplay) exchange.header("idempotent-replayed", "true");
+  if (location) exchange.header("location", location);
   const next = route.query === undefined ? undefined : nextPageOf(exchange.url, body);
   if (next !== undefined) exchange.header("link", `<${next}>; rel="next"`);
-  if (headers) exchange.headers(headers);
-  exchange.send(status, contentTypeFor(status), route.isCompressible === true ? await compress(exchange, body) : body);
+  exchange.send(status, contentType, route.isCompressible === true ? await compress(exchange, body) : body);
+}
+
+/** Sends a refusal in the form of its route or page. */
+export function sendRefusal(exchange: Exchange, problem: Problem): void {
+  const { origin, id, matched } = exchange;
+  exchange.headers(problem.headers);
+  if (matched?.writeRefusal !== undefined) {
+    const { status, contentType = contentTypeFor(problem.status), body, headers = {} } = matched.writeRefusal(problem, origin);
+    exchange.headers(headers);
+    exchange.send(status, contentType, body);
+    // The request log explains the refusal in its own form.
+    exchange.refusal = problem.toBody(origin, id);
+    return;
+  }
+  const own = matched?.writeProblem?.(problem, origin, id);
+  exchange.send(problem.status, own === undefined ? contentTypeFor(problem.status) : JSON_TYPE, own ?? problem.toBody(origin, id));
 }
 
 type Stream = (response: StreamResponse, exchange: Exchange) => Promise<void>;

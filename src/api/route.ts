@@ -1,5 +1,6 @@
 /** A route is a row: method, path, scope, schemas, replies and handler in one place. The server runs the rows. The OpenAPI document and
  *  the checks of methods are derived from them. */
+import type { IncomingHttpHeaders } from "node:http";
 import type { Credential } from "../access/authenticate.ts";
 import type { Scope } from "../access/scope.ts";
 import type { ErrorCode } from "../http/codes.ts";
@@ -31,6 +32,10 @@ export type Call<Body, Query, Params> = {
   /** The faults of the request. Empty, except on a route with `reportsFaults`. */
   faults: readonly Fault[];
   header: (name: string) => string | undefined;
+  /** The method, the path with its query and the headers, as the client sent them. */
+  head: RequestHead;
+  /** The origin that the client used. */
+  address: string;
   /** Whether the credential is still valid, for streaming responses. */
   isAdmitted: () => Promise<boolean>;
   /** Aborted when the client disconnects or the service stops, for streaming responses. */
@@ -50,11 +55,32 @@ export type UploadedBody = {
   pieces: AsyncIterable<Buffer>;
 };
 
+/** The parts of a request by which a compatible API authenticates it. */
+export type RequestHead = {
+  method: string;
+  /** The path with its query, as the client sent it. */
+  target: string;
+  headers: IncomingHttpHeaders;
+};
+
+/** How a compatible API differs from ours. The checks and their order are the same. */
+type CompatibleRoute = {
+  /** Returns the credential, or throws a 401 problem. */
+  authenticate: (head: RequestHead) => Credential | Promise<Credential>;
+  /** The environment of the credential when it was last looked up, however long ago; undefined for an unknown one. */
+  lastEnvironmentOf: (head: RequestHead) => string | undefined;
+  /** Writes a refusal in the form of the API. */
+  writeRefusal: (problem: Problem, origin: string) => RouteResponse;
+};
+
 export type Urgency = "urgent" | "usual" | "bulk";
 
 export type RouteResponse = {
   status: number;
   body: string;
+  /** The type of the body, if it is neither JSON nor a problem. */
+  contentType?: string;
+  /** The path of the created record. A compatible API does not show it. */
   location?: string | null;
   isReplay?: boolean;
   headers?: Problem["headers"] | undefined;
@@ -115,7 +141,7 @@ export type Route = {
   /** A body of another type than JSON is an upload, which the handler reads as a stream. */
   upload?: { maxBytes: number };
   /** The cost in requests of the quota; one by default. */
-  cost?: (body: unknown) => number;
+  cost?: (body: unknown, head: RequestHead) => number;
   /** The handler reports the faults of the body in its response, and the request is not refused. */
   reportsFaults?: true;
   query?: Schema;
@@ -124,6 +150,9 @@ export type Route = {
   headers?: Schema;
   /** Rules beyond the schema of the body. They run also for a body that the schema refuses, so that all faults are reported at once. */
   check?: (body: Readonly<Record<string, unknown>>) => Fault[];
+  /** The route belongs to an API that is compatible with that of another product. It is not in the OpenAPI document, and its handler reads the
+   *  request itself: `body` is the bytes, and there is no claim. */
+  compatible?: CompatibleRoute;
   reply: { status: number; description: string; schema: Schema; hasLocation?: true; contentType?: string; already?: UnchangedReply };
   /** The error codes of this route besides those of every such route. */
   problems: readonly ErrorCode[];

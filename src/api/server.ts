@@ -11,7 +11,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import { admit, chargeMore, isAdmitted, type AccountTurns, type Admitted } from "./admit.ts";
+import { admit, chargeMore, isAdmitted, lastEnvironmentOf, type AccountTurns, type Admitted } from "./admit.ts";
 import { createRouter, Exchange, routerPath, trustProxies, type ExchangeOptions, type RoutedRow, type Router } from "./exchange.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
 import { collectBody, declaredBytes, hasCostlyRest, holdBody, Intake, NO_BODY_ALLOWED, type IntakeLimits } from "./intake.ts";
@@ -20,9 +20,20 @@ import type { Metrics } from "./metrics.ts";
 import { OpenConnections } from "./open-connections.ts";
 import type { Page } from "./page.ts";
 import { createReader } from "./read-request.ts";
-import { beginSpan, callerOf, malformation, MAX_HEADERS, report, respondWithPage, sendReply, singles, type Reports } from "./requests.ts";
+import {
+  beginSpan,
+  callerOf,
+  malformation,
+  MAX_HEADERS,
+  report,
+  respondWithPage,
+  sendRefusal,
+  sendReply,
+  singles,
+  type Reports,
+} from "./requests.ts";
 import { unmatched } from "./similar-path.ts";
-import { BODY_LIMIT_BYTES, CLIENT_CLOSED, contentTypeFor, JSON_TYPE, toProblem } from "./responses.ts";
+import { BODY_LIMIT_BYTES, CLIENT_CLOSED, toProblem } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
 import { closeUnread, guardSockets, limitRest, Pipelines, refuseOutsider } from "./sockets.ts";
 import { begin, goneSignal, pumpFrames } from "./stream.ts";
@@ -226,9 +237,10 @@ export class Server {
       method: route.method,
       path: routerPath(route.path),
       operation: route.isUnlogged === true ? undefined : route.operationId,
+      writeRefusal: route.compatible?.writeRefusal,
       admit: async (exchange) => {
         if (route.upload !== undefined) this.#uploads.recognize(exchange);
-        const credential = await admit(route, exchange, this.#options, () => this.#holdBody(exchange));
+        const credential = await admit(route, exchange, this.#options, () => this.#holdBody(route, exchange));
         this.#connections.claim(exchange.request.socket, credential.environmentKey);
         if (route.method !== "GET" && !exchange.isUpload) this.#intake.expectFrom(credential.environmentKey, exchange, maxBodyBytes);
         if (tracing !== undefined) exchange.span = beginSpan(tracing, route, exchange, credential);
@@ -237,10 +249,10 @@ export class Server {
     };
   }
 
-  #holdBody(exchange: Exchange): void {
+  #holdBody(route: Route, exchange: Exchange): void {
     const { request, heldBody, method } = exchange;
     if (heldBody !== undefined || method === "GET" || exchange.isUpload || declaredBytes(request) === 0) return;
-    const environmentKey = this.#options.authenticator.lastEnvironmentOf(request.headers.authorization);
+    const environmentKey = lastEnvironmentOf(route, exchange, this.#options.authenticator);
     if (this.#intake.hold(exchange, environmentKey)) exchange.heldBody = holdBody(request);
   }
 
@@ -333,13 +345,6 @@ export class Server {
         { event: "http.request_failed", request_id: exchange.id, code: problem.code, ...errorFields(known?.cause ?? error) },
         "request failed",
       );
-    const { origin, id } = exchange;
-    const writeProblem = exchange.matched?.writeProblem;
-    exchange.headers(problem.headers);
-    exchange.send(
-      problem.status,
-      writeProblem === undefined ? contentTypeFor(problem.status) : JSON_TYPE,
-      writeProblem?.(problem, origin, id) ?? problem.toBody(origin, id),
-    );
+    sendRefusal(exchange, problem);
   }
 }

@@ -10,6 +10,8 @@ import type { Environment } from "../model/owner.ts";
 export const ACTIONS = [
   "account.created",
   "account.changed",
+  "compatible_credential.created",
+  "compatible_credential.revoked",
   "consent_settings.changed",
   "environment.tier_changed",
   "endpoint.created",
@@ -54,6 +56,7 @@ export type Action = (typeof ACTIONS)[number];
 
 const TARGET_TYPES = [
   "account",
+  "compatible_credential",
   "consent_settings",
   "environment",
   "webhook_endpoint",

@@ -21,6 +21,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     async () => (await import("./environments.ts")).environments,
   ),
   keys: row("operator", "create, list, rotate and revoke API keys", async () => (await import("./keys.ts")).keys),
+  "kannel-credentials": row(
+    "operator",
+    "create, list and revoke users of the Kannel API",
+    async () => (await import("./compatible-credentials.ts")).kannelCredentials,
+  ),
   "signing-keys": row(
     "operator",
     "list and rotate the keys that access tokens are signed with",

@@ -43,13 +43,20 @@ export type Acceptance = {
   event: { id: EventId; type: string; record: string; detail: string | null };
   queueEntry: QueueEntry;
   fallback: NewFallback | null;
+  sourceDetails: string | null;
   location: string;
   /** The record, which is the response. */
   body: string;
 };
 
 /** Throws if the record is too large for an event. `box` is required if the content is a secret. */
-export function toAcceptance({ message, link, steps, secret, weights }: Composed, claim?: IdempotencyClaim, box?: SecretBox): Acceptance {
+export function toAcceptance(
+  composed: Composed,
+  claim?: IdempotencyClaim,
+  box?: SecretBox,
+  sourceDetails: string | null = null,
+): Acceptance {
+  const { message, link, steps, secret, weights } = composed;
   const record = messageRecord(message);
   const text = JSON.stringify(record);
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw messageTooLarge();
@@ -65,6 +72,7 @@ export function toAcceptance({ message, link, steps, secret, weights }: Composed
     },
     queueEntry: queueEntryFor(message, link, secret && sealContent(required(box), message.id, secret)),
     fallback: steps.length === 0 ? null : newFallback(message, steps, secret === null ? undefined : required(box)),
+    sourceDetails,
     location: `/v1/messages/${record.id}`,
     body: text,
   };
@@ -146,6 +154,7 @@ const furtherColumns: readonly Column<Acceptance>[] = [
   column("in_reply_to", "uuid", ({ message }) => message.inReplyTo),
   column("is_opt_out_reply", "boolean", ({ message }) => message.isOptOutReply),
   column("source", "text", ({ message }) => message.source),
+  column("source_details", "text", ({ sourceDetails }) => sourceDetails),
   column("trace", "text", ({ message }) => message.trace),
 ];
 
@@ -205,11 +214,12 @@ with offer as materialized (${selectOffer(leasedUntil, endpoints)}
          (account_id, environment, id, direction, channel, recipient, sender, sender_reason, link_reason,
           body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
           metadata, max_segments, carrier_options, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, in_reply_to, is_opt_out_reply, content, source, trace)
+          has_fallback, in_reply_to, is_opt_out_reply, content, source, source_details, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, sender_reason, link_reason,
          body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
          metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
-         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, content::json, source, trace
+         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, content::json, source,
+         source_details::json, trace
     from accepted
 ), event as (
   insert into events (account_id, environment, id, type, message_id, sequence, record${isWhole ? ", detail" : ""})

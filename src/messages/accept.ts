@@ -10,11 +10,12 @@ import { isRowRefused, type Database } from "../database/database.ts";
 import { GroupCommit, Overloaded } from "../database/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { commitAcceptances, toAcceptance, type Acceptance, type Outcome, type Watch } from "./accept-statement.ts";
-import { type Composer } from "./compose.ts";
+import { type Composer, type Origin } from "./compose.ts";
 import { consentProblem } from "./refusals.ts";
 import type { Handover, LanePlace } from "./handover.ts";
 import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
+import { findSourceDetails } from "./queries.ts";
 
 // Beyond 200 rows a batch gets no cheaper per message, and its commit delays every request in it.
 const MAX_BATCH = 200;
@@ -34,6 +35,12 @@ export type AcceptParts = {
   watch: Watch;
   tracing?: Tracing | undefined;
 };
+
+/** The details that the API gave with the message that came through it. */
+export const readSourceDetails = findSourceDetails;
+
+/** A request of our own API, or of a compatible one. `sourceDetails`: the facts that only that API has to know of the message, as JSON. */
+type AcceptCall = WriteCall & Pick<Origin, "source"> & { sourceDetails?: string | null };
 
 export class Acceptor {
   readonly #parts: AcceptParts;
@@ -61,11 +68,11 @@ export class Acceptor {
     return this.#commits.waiting;
   }
 
-  async accept(request: NewMessage, call: WriteCall): Promise<Executed | Replay> {
+  async accept(request: NewMessage, call: AcceptCall): Promise<Executed | Replay> {
     const { credential, claim } = call;
     const composed = await this.#parts.composer.compose(request, credential, call);
     if (composed instanceof Problem) return this.#once.run(credential, claim, () => this.#refuse(composed, call));
-    const acceptance = toAcceptance(composed, claim);
+    const acceptance = toAcceptance(composed, claim, undefined, call.sourceDetails);
     return this.#once.run(credential, claim, () => this.#store(acceptance, call));
   }
 

@@ -23,7 +23,7 @@ export const DIRECTIONS = ["outbound", "inbound"] as const;
 type Direction = (typeof DIRECTIONS)[number];
 
 /** The APIs of other products that a message can come through. */
-const SOURCES = ["twilio", "kannel"] as const;
+export const SOURCES = ["twilio", "kannel"] as const;
 export type MessageSource = (typeof SOURCES)[number];
 
 export const DEFAULT_TTL_SECONDS = 172_800;

@@ -103,6 +103,15 @@ select ${MESSAGE_COLUMNS}
   };
 };
 
+/** The facts that only the API has to know which the message came through. Null without any. */
+export async function findSourceDetails(db: Queryable, { accountId, environment }: Owner, id: MessageId): Promise<unknown> {
+  const [row] = await db.rows<{ source_details: unknown }>(sql`
+  select source_details
+    from messages
+   where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
+  return row?.source_details ?? null;
+}
+
 export const findMessage = find("");
 /** Reads a message and locks it until the transaction ends. */
 export const lockMessage = find("\n   for update");

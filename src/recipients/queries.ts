@@ -83,6 +83,7 @@ with erased as (
          inbound_sender = null,
          body = null,
          content = null,
+         source_details = null,
          template = item.template::json,
          error = item.error::json,
          client_reference = null,

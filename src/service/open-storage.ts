@@ -25,6 +25,7 @@ import { openDatabase } from "../embedded/open-database.ts";
 import { createPartitions, partitionJob, type PartitionReport } from "../database/partitions.ts";
 import { seedTemplates } from "../templates/seed.ts";
 import { resealLinks } from "../links/stored-link.ts";
+import { resealCredentials } from "../compatible/change-credential.ts";
 import { resealEndpoints } from "../webhooks/maintain-endpoints.ts";
 import { sharesOf } from "./shares.ts";
 
@@ -119,6 +120,7 @@ async function openSecrets(db: Database, { secretKey: given, previousSecretKey, 
   const box = new SecretBox(secretKey, previousSecretKey);
   await checkSecretKey(db, { secretKey, previousSecretKey }, async (tx) => {
     await resealEndpoints(tx, box);
+    await resealCredentials(tx, box);
     await resealLinks(tx, box);
     await resealSigningKeys(tx, box);
     await resealRecipientKey(tx, box);

@@ -3,6 +3,7 @@ import { sealingJob } from "../audit/seal.ts";
 import { publishAuditEvent } from "../events/publish.ts";
 import { listAccounts } from "../access/queries.ts";
 import type { Metrics } from "../api/metrics.ts";
+import { callbackForms } from "../compatible-apis.ts";
 import { batchCompletion } from "../batches/complete.ts";
 import type { Config } from "../config.ts";
 import { ConsentDefaults } from "../consent/consent-defaults.ts";
@@ -172,6 +173,7 @@ export async function startBackground(shared: Process) {
 /** Delivers webhooks in this process if that is its role, and wakes the workers of the others. */
 function startWebhooks(shared: Process, gate: AddressGate): { wakeWebhooks: WakeWebhooks; webhookHandover: WebhookHandover | undefined } {
   const { config, timings, db, box, announcer, metrics, stops } = shared;
+  const forms = callbackForms({ ...shared, gate });
   watchOutbox(metrics.registry, db);
   const announce: WakeWebhooks = (queued) => announceDeliveries(announcer, queued);
   if (!config.roles.has("webhooks")) return { wakeWebhooks: announce, webhookHandover: undefined };
@@ -183,6 +185,7 @@ function startWebhooks(shared: Process, gate: AddressGate): { wakeWebhooks: Wake
     ...shared,
     client: new HttpClient({ gate, ...CALL_LIMITS }),
     signer: new Signer(box),
+    forms,
     wakeWebhooks,
     watch: webhookWatch(metrics.registry),
     leaseMs: timings.webhookLeaseMs,

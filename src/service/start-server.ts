@@ -15,6 +15,9 @@ import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
 import { Server } from "../api/server.ts";
 import { preferStandby, watchStandby } from "../api/standby-reads.ts";
+import { CompatibleAuthenticator } from "../compatible/authenticate.ts";
+import { CredentialChanger } from "../compatible/change-credential.ts";
+import { COMPATIBLE_APIS } from "../compatible-apis.ts";
 import { BatchAcceptor } from "../batches/accept-batch.ts";
 import { metricsIn } from "../lib/metrics.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
@@ -140,7 +143,7 @@ async function openStandby({ config, db, node, box, metrics, log, stops }: Proce
   return standby;
 }
 
-type Access = { signingKeys: SigningKeys; tokens: Tokens; authenticator: Authenticator };
+type Access = { signingKeys: SigningKeys; tokens: Tokens; authenticator: Authenticator; compatibleUsers: CompatibleAuthenticator };
 
 async function openAccess({ config, db, clock, box, log }: Process, strangersDb: Database): Promise<Access> {
   const signingKeys = new SigningKeys({ db, clock, box, log });
@@ -150,7 +153,7 @@ async function openAccess({ config, db, clock, box, log }: Process, strangersDb:
   const tokens = new Tokens({ clock, signingKeys, installation: installation.id });
   const recognizes = await keyRecognizer(db, installation);
   const authenticator = new Authenticator({ db, strangersDb, recognizes, readToken: tokens.read, now: () => clock.now() });
-  return { signingKeys, tokens, authenticator };
+  return { signingKeys, tokens, authenticator, compatibleUsers: new CompatibleAuthenticator({ db, strangersDb, box }) };
 }
 
 function makeRoutes(
@@ -168,7 +171,13 @@ function makeRoutes(
     linkReader,
     createdPlans,
   }: Background,
-  { authenticator, limiter, turns, standby }: Access & { limiter: Limiter; turns: AccountTurns; standby: Standby | undefined },
+  {
+    authenticator,
+    compatibleUsers,
+    limiter,
+    turns,
+    standby,
+  }: Access & { limiter: Limiter; turns: AccountTurns; standby: Standby | undefined },
 ): Route[] {
   const isOneOfSeveral = config.workers > 1;
   const accepting = { db, clock, composer, handover, wakeWebhooks, webhookHandover, watch: metrics, tracing };
@@ -200,6 +209,8 @@ function makeRoutes(
     messages: new MessageChanger({ db, clock, wakeWebhooks, linkDirectory }),
     endpoints: new EndpointChanger({ db, clock, box, gate, wakeWebhooks }),
     keys: new KeyChanger({ db, clock, box, authenticator }),
+    compatibleCredentials: new CredentialChanger({ db, clock, box, gate, apis: COMPATIBLE_APIS, authenticator: compatibleUsers }),
+    compatible: { box, gate, users: compatibleUsers },
     suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),
     consentSettings: new ConsentSettingsChanger({ db, clock, consentDefaults }),
     templates: reviews.changer,

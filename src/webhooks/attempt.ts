@@ -7,7 +7,7 @@ import { childOf, traceHeaders, type Trace } from "../lib/trace.ts";
 import { describeFailure } from "../outbound/failure.ts";
 import type { HttpClient, HttpFailure, HttpOutcome, HttpRequest } from "../outbound/http-client.ts";
 import type { Clock } from "../database/database-clock.ts";
-import type { Attributes, Tracing } from "../tracing/tracing.ts";
+import type { Attributes, Span, Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
 import type { DeliveryAttempt } from "./delivery-record.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -19,7 +19,18 @@ import type { Signed, Signer } from "./signature.ts";
 /** One event for one endpoint, claimed by this process. */
 export type ClaimedDelivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };
 
-type AttemptParts = { client: HttpClient; signer: Signer; clock: Clock; tracing?: Tracing | undefined };
+/** Calls an endpoint in the form of a compatible API: its own method, URL, headers and body for the event. Undefined if the event concerns no
+ *  client of that API: the delivery ends without an attempt. */
+export type CallbackForm = (
+  delivery: ClaimedDelivery,
+  call: (request: HttpRequest) => Promise<HttpOutcome>,
+  signal: AbortSignal,
+) => Promise<HttpOutcome | undefined>;
+
+/** The forms, by the API. */
+export type CallbackForms = ReadonlyMap<string, CallbackForm>;
+
+type AttemptParts = { client: HttpClient; signer: Signer; clock: Clock; forms?: CallbackForms; tracing?: Tracing | undefined };
 
 /** The limits of a call. Only the status counts: the call does not wait for a slow or long body, whose first bytes are kept for the record.
  *  The look-up of a name takes up to seven seconds, if a name server is silent. */
@@ -27,7 +38,12 @@ export const CALL_LIMITS = { timeoutMs: 15_000, connectMs: 10_000, bodyMs: 1_000
 
 const GONE = 410;
 
-export async function attemptDelivery({ client, signer, clock, tracing }: AttemptParts, delivery: ClaimedDelivery, signal: AbortSignal) {
+/** The outcome of an attempt. Without a reply the endpoint was not called, since the event does not concern it. */
+type Attempted = { settlement: Settlement; reply: HttpOutcome | undefined; isGone: boolean };
+
+export async function attemptDelivery(parts: AttemptParts, delivery: ClaimedDelivery, signal: AbortSignal): Promise<Attempted> {
+  if (delivery.endpoint.source !== null) return attemptCallback(parts, delivery, delivery.endpoint.source, signal);
+  const { client, signer, clock, tracing } = parts;
   const { row } = delivery;
   const startedAt = clock.now();
   const span = tracing?.begin(`webhook ${row.type}`, "client", row.trace, attributesOf(delivery));
@@ -36,6 +52,28 @@ export async function attemptDelivery({ client, signer, clock, tracing }: Attemp
   const reply = request instanceof Error ? notCalled(request) : await client.call(request, signal);
   span?.end(outcomeOf(reply), !isSuccess(reply));
   return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: reply.kind === "response" && reply.status === GONE };
+}
+
+async function attemptCallback(
+  { client, clock, forms, tracing }: AttemptParts,
+  delivery: ClaimedDelivery,
+  source: string,
+  signal: AbortSignal,
+): Promise<Attempted> {
+  const { row } = delivery;
+  const startedAt = clock.now();
+  const form = forms?.get(source);
+  if (form === undefined) throw new Error(`this process has no form for callbacks of ${source}`);
+  let span: Span | undefined;
+  const call = (request: HttpRequest): Promise<HttpOutcome> => {
+    span ??= tracing?.begin(`webhook ${row.type}`, "client", row.trace, attributesOf(delivery));
+    return client.call(request, signal);
+  };
+  const reply = await form(delivery, call, signal).catch((error: Error) => notCalled(error));
+  if (reply === undefined) return { settlement: settledWithoutAttempt(row, "dropped"), reply, isGone: false };
+  span?.end(outcomeOf(reply), !isSuccess(reply));
+  // The URL is often that of one message, so 410 says nothing of the others.
+  return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: false };
 }
 
 /** The request, or the error of a stored endpoint that cannot be called: another release or a person has written its URL or its secret. */

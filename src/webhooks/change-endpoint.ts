@@ -25,7 +25,7 @@ import {
   storeEndpoint,
 } from "./endpoint-queries.ts";
 import { deliveryRecord } from "./delivery-record.ts";
-import { MAX_ENDPOINTS_EACH, secretContext, endpointRecord, statusChange, type Endpoint } from "./endpoint.ts";
+import { MAX_ENDPOINTS_EACH, newEndpoint, secretContext, endpointRecord, statusChange, type Endpoint } from "./endpoint.ts";
 import { normalizedUrl, refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import { queueAgain } from "./queries.ts";
@@ -75,6 +75,8 @@ export class EndpointChanger {
   edit(call: AuditedCall, id: EndpointId | undefined, request: EditEndpoint): Promise<Executed | Replay> {
     return this.#write(call, id, lockEndpoint, async (tx, endpoint) => {
       const { url, description, event_types: eventTypes, status } = request;
+      if (endpoint.source !== null && (typeof url === "string" || eventTypes))
+        throw fixedByCredential(typeof url === "string" ? "url" : "event_types");
       const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.gate) : undefined;
       if (refusal !== undefined) return refusal;
       const edited: Endpoint = {
@@ -168,24 +170,18 @@ export class EndpointChanger {
     const nowMs = this.#parts.clock.now();
     const id = newId("whe", nowMs);
     const secret = newSecret();
-    const endpoint: Endpoint = {
+    const endpoint = newEndpoint({
       accountId,
       environment,
       id,
+      source: null,
       url: normalizedUrl(request.url),
       description: request.description || null,
       eventTypes: request.event_types ?? ["*"],
-      status: "enabled",
-      disabledReason: null,
       secret: this.#parts.box.seal(secret, secretContext({ id })),
-      previousSecret: null,
-      previousSecretUntilMs: null,
-      failingSinceMs: null,
-      recoverAfter: null,
-      recoverUntil: null,
       updatedAtMs: nowMs,
       createdBy: actorText(origin().actor),
-    };
+    });
     return { endpoint, secret };
   }
 
@@ -198,6 +194,13 @@ const changesOf = ({ url, ...rest }: EditEndpoint): Record<string, unknown> => (
   ...(typeof url === "string" ? { url: withoutQuery(url) } : {}),
   ...rest,
 });
+
+const fixedByCredential = (field: string): Problem =>
+  new Problem("invalid_request_payload", {
+    errors: [
+      { pointer: `/${field}`, code: "conflict", detail: "is set by the credential of a compatible API that the endpoint belongs to" },
+    ],
+  });
 
 const whileEnabled =
   (work: Work): Work =>

@@ -9,7 +9,7 @@ import { prepare, sql } from "../database/sql.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** An expired previous secret reads as null. */
-export const ENDPOINT_COLUMNS = `e.account_id, e.environment, e.id, e.url, e.description, e.event_types, e.status, e.disabled_reason, e.secret,
+export const ENDPOINT_COLUMNS = `e.account_id, e.environment, e.id, e.source, e.url, e.description, e.event_types, e.status, e.disabled_reason, e.secret,
        case when e.previous_secret_until > now() then e.previous_secret end as previous_secret,
        case when e.previous_secret_until > now() then e.previous_secret_until end as previous_secret_until,
        e.failing_since, e.recover_after, e.recover_until, e.updated_at, e.created_by`;
@@ -29,8 +29,8 @@ export async function countEndpoints(tx: Tx, owner: Owner): Promise<number> {
 
 export const insertEndpoint = (tx: Tx, endpoint: Endpoint): Promise<unknown[]> =>
   tx.rows(sql`
-  insert into webhook_endpoints (account_id, environment, id, url, description, event_types, status, secret, updated_at, created_by)
-  values (${endpoint.accountId}, ${endpoint.environment}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
+  insert into webhook_endpoints (account_id, environment, id, source, url, description, event_types, status, secret, updated_at, created_by)
+  values (${endpoint.accountId}, ${endpoint.environment}, ${endpoint.id}, ${endpoint.source}, ${endpoint.url}, ${endpoint.description},
           ${endpoint.eventTypes}::text[], ${endpoint.status}, ${endpoint.secret}, to_timestamp(${endpoint.updatedAtMs / 1_000}::float8),
           ${endpoint.createdBy})`);
 
@@ -141,6 +141,6 @@ export const listEnabled = (db: Queryable, limit: number): Promise<{ id: Endpoin
   db.rows<{ id: EndpointId; url: string }>(sql`
   select id, url
     from webhook_endpoints
-   where status = 'enabled'
+   where status = 'enabled' and url <> ''
    order by failing_since nulls last, id
    limit ${limit}`);

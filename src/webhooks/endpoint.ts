@@ -1,6 +1,7 @@
 /** An endpoint: a URL of a customer that receives events. Its statuses, its record in the API and the schema of the record. */
 import { EVENT_TYPES } from "../events/event.ts";
 import { environmentField, createdByField, nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { SOURCES, type MessageSource } from "../messages/message.ts";
 import { encodeId, type AccountId, type EndpointId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
@@ -20,6 +21,8 @@ export type Endpoint = {
   accountId: AccountId;
   environment: Environment;
   id: EndpointId;
+  /** The compatible API in whose form it is called, and whose credential has the same UUID. Null: our own form. */
+  source: MessageSource | null;
   url: string;
   description: string | null;
   eventTypes: readonly string[];
@@ -50,7 +53,16 @@ export const EndpointRecord = Type.Object(
     id: Type.String({ examples: ["whe_01k9zs3v8mf4tb2xg1qj6n0d5c"], description: "The id of the endpoint." }),
     object: Type.Literal("webhook_endpoint"),
     environment: environmentField,
-    url: Type.String({ examples: ["https://example.com/hooks/godwit"], description: "The URL that receives the events." }),
+    source: nullable(
+      openEnum(
+        SOURCES,
+        "The compatible API in whose form the endpoint is called. Null: our own form. Such an endpoint belongs to a credential of that API.",
+      ),
+    ),
+    url: Type.String({
+      examples: ["https://example.com/hooks/godwit"],
+      description: "The URL that receives the events. Empty if the messages of a compatible API name their own.",
+    }),
     description: nullable(Type.String({ description: "Your own description." })),
     event_types: Type.Array(Type.String({ examples: ["message.*"] }), {
       description: `The types of events that it receives: single types, \`message.*\` for all of a kind, or \`*\` for all. The types are ${EVENT_TYPES.join(", ")}.`,
@@ -89,11 +101,13 @@ export const EndpointWithSecret = Type.Object(
 const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
 
 export function endpointRecord(endpoint: Endpoint): EndpointRecord {
-  const { id, environment, url, description, eventTypes, status, disabledReason, failingSinceMs, recoverAfter, recoverUntil } = endpoint;
+  const { id, environment, source, url, description, eventTypes, status, disabledReason, failingSinceMs, recoverAfter, recoverUntil } =
+    endpoint;
   return {
     id: encodeId("whe", id),
     object: "webhook_endpoint",
     environment,
+    source,
     url,
     description,
     event_types: [...eventTypes],
@@ -116,6 +130,23 @@ export const statusChange = (status: EndpointStatus, reason: DisabledReason): Pa
   status === "enabled"
     ? { status, disabledReason: null, failingSinceMs: null }
     : { status, disabledReason: reason, recoverAfter: null, recoverUntil: null };
+
+/** The endpoint as it is created. */
+export const newEndpoint = (
+  fields: Omit<
+    Endpoint,
+    "status" | "disabledReason" | "previousSecret" | "previousSecretUntilMs" | "failingSinceMs" | "recoverAfter" | "recoverUntil"
+  >,
+): Endpoint => ({
+  ...fields,
+  status: "enabled",
+  disabledReason: null,
+  previousSecret: null,
+  previousSecretUntilMs: null,
+  failingSinceMs: null,
+  recoverAfter: null,
+  recoverUntil: null,
+});
 
 /** The purpose that a secret of this endpoint is sealed for: it cannot be opened as the secret of another. */
 export const secretContext = ({ id }: { id: EndpointId }): string => `webhook_endpoint ${id.toString("hex")}`;

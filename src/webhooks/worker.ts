@@ -16,7 +16,16 @@ import { PacedScan } from "../queue/paced-scan.ts";
 import { WaitingGroups, type ClaimedPlace, type Share, type TakenGroup } from "../queue/waiting-groups.ts";
 import type { HttpClient } from "../outbound/http-client.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import { attemptDelivery, explain, hasEvent, isSuccess, settledWithoutAttempt, subjectOf, type ClaimedDelivery } from "./attempt.ts";
+import {
+  attemptDelivery,
+  explain,
+  hasEvent,
+  isSuccess,
+  settledWithoutAttempt,
+  subjectOf,
+  type CallbackForms,
+  type ClaimedDelivery,
+} from "./attempt.ts";
 import { CallLimits, planShares, type Slot } from "./call-limits.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { EndpointHandover } from "./handover.ts";
@@ -42,6 +51,8 @@ export type WorkerParts = {
   clock: Clock;
   client: HttpClient;
   signer: Signer;
+  /** The forms of compatible APIs. */
+  forms?: CallbackForms;
   wakeWebhooks: WakeWebhooks;
   watch: WebhookWatch;
   /** How long a claim lasts, and how much of that time a call needs at its start. */
@@ -262,9 +273,9 @@ export class WebhookWorker {
     let isOk = false;
     try {
       const { settlement, reply, isGone } = await attemptDelivery(this.#parts, delivery, this.#abort.signal);
-      isOk = isSuccess(reply);
-      this.#parts.watch.attempted(reply);
-      if (reply.kind !== "response") this.#parts.log.info(explain(delivery, reply), "a webhook was not delivered");
+      isOk = reply === undefined || isSuccess(reply);
+      if (reply !== undefined) this.#parts.watch.attempted(reply);
+      if (reply !== undefined && reply.kind !== "response") this.#parts.log.info(explain(delivery, reply), "a webhook was not delivered");
       // The endpoint may have received the delivery or not. Another node repeats the call.
       if (this.#abort.signal.aborted && !isOk) await this.#returnToQueue([{ delivery, leaseEndsAtMs }]);
       else this.#settler.settle(settlement);

@@ -15,7 +15,9 @@ import { assertProblem } from "../support/expect.ts";
 import { picture, upload } from "../support/media.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
-const ROUTES = allRoutes({} as never);
+const ALL_ROUTES = allRoutes({} as never);
+// Those of compatible APIs have credentials of their own, and rows below.
+const ROUTES = ALL_ROUTES.filter(({ compatible }) => compatible === undefined);
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
 /** A record of each kind, by the name that `kindsIn` gives to a parameter. */
@@ -33,6 +35,7 @@ const RECORDS: Readonly<Record<string, (godwit: Godwit, key: string, ids: Ids) =
   events: (godwit, key, { webhook_endpoints: endpoint }) => clientOf(godwit, key).endpoints.test(endpoint),
   delivery_id: (godwit, _key, { webhook_endpoints: endpoint = "", events: event = "" }) => addDelivery(godwit, endpoint, event),
   keys: (godwit, key) => created(godwit, key, "POST /v1/keys"),
+  compatible_credentials: (godwit, key) => created(godwit, key, "POST /v1/compatible_credentials"),
   suppressions: (godwit, key) => created(godwit, key, "POST /v1/suppressions"),
   templates: (godwit, key) => created(godwit, key, "POST /v1/templates"),
   media: async (godwit, key) => String(recordOf(await upload(godwit, picture(), { key }), 201)["id"]),
@@ -61,6 +64,7 @@ const BODIES: Readonly<Record<string, () => Json>> = {
   "POST /v1/webhook_endpoints/{id}/recover": () => ({ since: new Date(Date.now() - 60_000).toISOString() }),
   "POST /v1/keys": () => ({ scopes: ["keys:write"], name: "of the matrix" }),
   "POST /v1/keys/{id}/rotate": () => ({}),
+  "POST /v1/compatible_credentials": () => ({ source: "kannel", user_name: randomUUID(), scopes: ["keys:write"] }),
   "POST /v1/suppressions": () => ({ recipient: newRecipient() }),
   "POST /v1/suppressions/import": () => ({ entries: [{ recipient: newRecipient() }] }),
   "PATCH /v1/consent_settings": () => ({ help_words: ["Sos"] }),
@@ -415,4 +419,77 @@ describe("the records of another", () => {
       assert.equal(reply.status, 200, `${nameOf(route)}: ${reply.text}`);
     }
   });
+});
+
+type User = { userName: string; secret: string };
+type SignIn = {
+  path: (route: Route, user: User) => string;
+  headers: (route: Route, user: User) => Record<string, string>;
+  refused: number;
+};
+
+const ofKannel = (from: User): string => new URLSearchParams({ username: from.userName, password: from.secret }).toString();
+
+/** How a client of each compatible API signs in, and the status of its refusals. */
+const SIGN_INS: Readonly<Record<string, SignIn>> = {
+  kannel: {
+    path: (route, user) => `${route.path}?${ofKannel(user)}&from=12345&to=14155550123&text=x`,
+    headers: ({ method }, user) =>
+      method === "GET"
+        ? {}
+        : {
+            "content-type": "text/plain",
+            "x-kannel-username": user.userName,
+            "x-kannel-password": user.secret,
+            "x-kannel-from": "12345",
+            "x-kannel-to": "14155550123",
+          },
+    refused: 403,
+  },
+};
+
+describe("a compatible API", () => {
+  const sourceOf = ({ operationId }: Route): string => /^[a-z]+/.exec(operationId)?.[0] ?? "";
+  const newUser = async (scopes?: readonly Scope[]): Promise<User & { id: string }> => {
+    const body = { source: "kannel", user_name: randomUUID(), ...(scopes && { scopes }) };
+    const {
+      id,
+      user_name: userName,
+      secret,
+    } = recordOf(await godwit.request("POST", "/v1/compatible_credentials", { key: await godwit.key({ account: "foreign" }), body }), 201);
+    return { id: String(id), userName: String(userName), secret: String(secret) };
+  };
+  const call = (route: Route, user: User): Promise<Reply> => {
+    const { path, headers } = SIGN_INS[sourceOf(route)] ?? assert.fail(`add to SIGN_INS how a client of ${route.operationId} signs in`);
+    return godwit.request(route.method, path(route, user), {
+      headers: headers(route, user),
+      isDeclared: false,
+      ...(route.method === "GET" ? {} : { body: "x" }),
+    });
+  };
+  const ofApi = ALL_ROUTES.filter(({ compatible }) => compatible !== undefined);
+
+  for (const route of ofApi) {
+    test(`${nameOf(route)} refuses all but an active credential of its own with its scope`, async () => {
+      const refused = SIGN_INS[sourceOf(route)]?.refused;
+      const user = await newUser();
+      const [revokedUser, unfit] = [await newUser(), await newUser(["audit:read"])];
+      recordOf(
+        await godwit.request("DELETE", `/v1/compatible_credentials/${revokedUser.id}`, { key: await godwit.key({ account: "foreign" }) }),
+        200,
+      );
+      const strangers: Readonly<Record<string, User>> = {
+        "no user": { userName: "", secret: "" },
+        "an unknown user": { ...user, userName: randomUUID() },
+        "a wrong password": { ...user, secret: `${user.secret}x` },
+        "the password of another": { ...user, secret: unfit.secret },
+        "a revoked user": revokedUser,
+        "a user without the scope": unfit,
+        "an API key": { userName: user.userName, secret: await godwit.key({ account: "foreign" }) },
+      };
+      for (const [what, stranger] of Object.entries(strangers)) assert.equal((await call(route, stranger)).status, refused, what);
+      const reply = await call(route, user);
+      assert.ok(reply.status < 300, `${reply.status} ${reply.text}`);
+    });
+  }
 });

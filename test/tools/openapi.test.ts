@@ -70,6 +70,7 @@ before(async () => {
     ...(await templated()),
     ...(await verified()),
     ...(await keyed()),
+    ...(await compatible()),
     ...(await linked()),
     ...(await uploaded()),
   };
@@ -93,6 +94,7 @@ type Ids = Partial<
     | "template"
     | "verification"
     | "key"
+    | "compatible_credential"
     | "link"
     | "sender"
     | "route"
@@ -111,6 +113,7 @@ const NOTHING: Required<Ids> = {
   template: "tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c",
   verification: "ver_01k9zs3v8mf4tb2xg1qj6n0d5c",
   key: "key_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  compatible_credential: "key_01k9zs3v8mf4tb2xg1qj6n0d5c",
   link: "lnk_01k9zs3v8mf4tb2xg1qj6n0d5c",
   sender: "snd_01k9zs3v8mf4tb2xg1qj6n0d5c",
   route: "rte_01k9zs3v8mf4tb2xg1qj6n0d5c",
@@ -171,6 +174,10 @@ const unverified = async (): Promise<Ids> => {
   return { verification };
 };
 const keyed = async () => ({ key: await idOf(make("/v1/keys", { scopes: ["messages:read"], name: "n" })) });
+let users = 0;
+const compatible = async () => ({
+  compatible_credential: await idOf(make("/v1/compatible_credentials", { source: "kannel", user_name: `user${(users += 1)}` })),
+});
 const revoked = async (): Promise<Ids> => {
   const ids = await keyed();
   await godwit.request("DELETE", `/v1/keys/${ids.key}`, { key });
@@ -255,6 +262,8 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   "POST /v1/keys": { body: { scopes: ["messages:read"] } },
   "POST /v1/keys/{id}/rotate": { body: {}, fit: keyed, unfit: revoked },
   "DELETE /v1/keys/{id}": { fit: keyed },
+  "POST /v1/compatible_credentials": { body: () => ({ source: "kannel", user_name: `user${(users += 1)}` }) },
+  "DELETE /v1/compatible_credentials/{id}": { fit: compatible },
   "PATCH /v1/messages/{id}": { body: { body: "x" }, fit: scheduled, unfit: queued },
   "POST /v1/messages/{id}/cancel": { fit: queued, unfit: canceled },
   "POST /v1/messages/{id}/redact": { fit: canceled, unfit: queued },

@@ -75,7 +75,7 @@ test("every statement that writes a table is in docs/internals/tables.md, and no
 
 const DEFINITIONS = /^create table (?:if not exists )?([a-z_]+)|^drop table ([a-z_]+)|^alter table ([a-z_]+) rename to ([a-z_]+)/gm;
 // A new value belongs to a table that has the same key and the same owner, if there is one.
-const MOST_TABLES = 53;
+const MOST_TABLES = 54;
 
 test("every table of the schema is in docs/internals/tables.md", () => {
   const tables = new Set<string>();

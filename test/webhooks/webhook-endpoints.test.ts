@@ -48,6 +48,7 @@ describe("create", () => {
       failing_since: null,
       previous_secret_until: null,
       recovery: null,
+      source: null,
     });
   });
 

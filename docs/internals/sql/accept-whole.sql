@@ -1,6 +1,6 @@
 -- Accepts a batch of which one message needs the further columns.
 with offer as materialized (
-  select ($46::text[])[1]::timestamptz as leased_until, ($46::text[])[2]::uuid[] as endpoints
+  select ($47::text[])[1]::timestamptz as leased_until, ($47::text[])[2]::uuid[] as endpoints
 ), request as materialized (
   select item.*,
          item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
@@ -31,14 +31,14 @@ with offer as materialized (
            $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[],
            $28::smallint[], $29::text[], $30::text[], $31::text[], $32::smallint[], $33::text[],
            $34::timestamptz[], $35::text[], $36::text[], $37::uuid[], $38::uuid[], $39::text[],
-           $40::timestamptz[], $41::uuid[], $42::boolean[], $43::text[], $44::text[], $45::text[])
+           $40::timestamptz[], $41::uuid[], $42::boolean[], $43::text[], $44::text[], $45::text[], $46::text[])
            with ordinality as item
            (account_id, environment, message_id, updated_at, usage_minute, channel, status, segments_count,
            priority_rank, lane, due_at, expires_at, sealed_content, key, key_lock, fingerprint, location,
            event_id, event_type, sequence, record, recipient, sender, sender_reason, link_reason, body,
            segments_encoding, segments_characters, priority, client_reference, metadata, max_segments,
            carrier_options, send_at, template, content, batch_id, fallback_of, fallback_steps, fallback_due_at,
-           in_reply_to, is_opt_out_reply, source, trace, detail, ordinal)
+           in_reply_to, is_opt_out_reply, source, source_details, trace, detail, ordinal)
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
@@ -69,11 +69,12 @@ with offer as materialized (
          (account_id, environment, id, direction, channel, recipient, sender, sender_reason, link_reason,
           body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
           metadata, max_segments, carrier_options, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, in_reply_to, is_opt_out_reply, content, source, trace)
+          has_fallback, in_reply_to, is_opt_out_reply, content, source, source_details, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, sender_reason, link_reason,
          body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
          metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
-         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, content::json, source, trace
+         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, content::json, source,
+         source_details::json, trace
     from accepted
 ), event as (
   insert into events (account_id, environment, id, type, message_id, sequence, record, detail)

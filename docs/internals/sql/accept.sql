@@ -29,7 +29,8 @@ with offer as materialized (
            null::smallint as max_segments, null::text as carrier_options, null::timestamptz as send_at,
            null::text as template, null::text as content, null::uuid as batch_id, null::uuid as fallback_of,
            null::text as fallback_steps, null::timestamptz as fallback_due_at, null::uuid as in_reply_to,
-           null::boolean as is_opt_out_reply, null::text as source, null::text as trace
+           null::boolean as is_opt_out_reply, null::text as source, null::text as source_details,
+           null::text as trace
       from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::integer[], $6::text[], $7::text[],
            $8::smallint[], $9::smallint[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[],
            $14::uuid[], $15::bigint[], $16::bytea[], $17::text[], $18::uuid[], $19::text[], $20::integer[],
@@ -70,11 +71,12 @@ with offer as materialized (
          (account_id, environment, id, direction, channel, recipient, sender, sender_reason, link_reason,
           body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
           metadata, max_segments, carrier_options, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, in_reply_to, is_opt_out_reply, content, source, trace)
+          has_fallback, in_reply_to, is_opt_out_reply, content, source, source_details, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, sender_reason, link_reason,
          body, status, sequence, segments_count, segments_encoding, segments_characters, priority, client_reference,
          metadata::json, max_segments, carrier_options::json, send_at, expires_at, updated_at, template::json, batch_id,
-         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, content::json, source, trace
+         fallback_of, fallback_steps is not null, in_reply_to, is_opt_out_reply, content::json, source,
+         source_details::json, trace
     from accepted
 ), event as (
   insert into events (account_id, environment, id, type, message_id, sequence, record)

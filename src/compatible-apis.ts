@@ -1,0 +1,36 @@
+/** The APIs that are compatible with those of other products: everything that the service knows of them. */
+import type { CompatibleAuthenticator } from "./compatible/authenticate.ts";
+import type { CompatibleApi } from "./compatible/compatible-api.ts";
+import type { Route } from "./api/route.ts";
+import type { Clock } from "./database/database-clock.ts";
+import type { Database } from "./database/database.ts";
+import { kannelCallbacks } from "./kannel/callbacks.ts";
+import { kannel } from "./kannel/kannel.ts";
+import { kannelRoutes } from "./kannel/routes.ts";
+import type { SetupContext } from "./links/setup.ts";
+import type { SecretBox } from "./lib/secret-box.ts";
+import type { Acceptor } from "./messages/accept.ts";
+import type { AddressGate } from "./outbound/address-gate.ts";
+import type { CallbackForms } from "./webhooks/attempt.ts";
+
+/** The parts that the routes of a compatible API may use. `users` authenticates their clients. */
+export type CompatibleRouteParts = {
+  db: Database;
+  clock: Clock;
+  box: SecretBox;
+  gate: AddressGate;
+  acceptor: Acceptor;
+  setup: SetupContext;
+  users: CompatibleAuthenticator;
+};
+
+/** The parts that callbacks may use. They run in processes with the role `webhooks`. */
+type CallbackParts = { db: Database; clock: Clock; box: SecretBox; gate: AddressGate };
+
+export const COMPATIBLE_APIS: readonly CompatibleApi[] = [kannel];
+
+/** The routes, which are not in the OpenAPI document. */
+export const compatibleRoutes = (parts: CompatibleRouteParts): Route[] => [...kannelRoutes(parts)];
+
+/** The forms in which the outbox calls the clients of each API. */
+export const callbackForms = ({ db }: CallbackParts): CallbackForms => new Map([["kannel", kannelCallbacks(db)]]);
