@@ -1279,6 +1279,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/compatible_credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List credentials of compatible APIs
+         * @description Returns the credentials of compatible APIs in this environment, newest first, including revoked ones. Their passwords are not shown. See [Coming from Kannel](/docs/migrate-from-kannel).
+         *
+         *     Required scope: `keys:read`.
+         */
+        get: operations["listCompatibleCredentials"];
+        put?: never;
+        /**
+         * Create a credential of a compatible API
+         * @description Creates a user name and a password with which a client of another product can send through this environment. The response contains the password, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response for 24 hours. See [Coming from Kannel](/docs/migrate-from-kannel).
+         *
+         *     Required scope: `keys:write`.
+         */
+        post: operations["createCompatibleCredential"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/compatible_credentials/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a credential of a compatible API
+         * @description Returns a credential: its user name, its settings and its last use. The password is not shown. See [Coming from Kannel](/docs/migrate-from-kannel).
+         *
+         *     Required scope: `keys:read`.
+         */
+        get: operations["getCompatibleCredential"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a credential of a compatible API
+         * @description Revokes a credential: within a second it stops working, and its client gets no more inbound messages. The outcomes of messages that it has sent are still reported. Revoking it again changes nothing. See [Coming from Kannel](/docs/migrate-from-kannel).
+         *
+         *     Required scope: `keys:write`.
+         */
+        delete: operations["revokeCompatibleCredential"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit_events": {
         parameters: {
             query?: never;
@@ -3451,7 +3507,12 @@ export interface components {
              */
             environment: "test" | "live" | (string & {});
             /**
-             * @description The URL that receives the events.
+             * @description The compatible API in whose form the endpoint is called. Null: our own form. Such an endpoint belongs to a credential of that API. One of `twilio`, `kannel`; new values may be added.
+             * @example twilio
+             */
+            source: "twilio" | "kannel" | (string & {}) | null;
+            /**
+             * @description The URL that receives the events. Empty if the messages of a compatible API name their own.
              * @example https://example.com/hooks/godwit
              */
             url: string;
@@ -3539,7 +3600,12 @@ export interface components {
              */
             environment: "test" | "live" | (string & {});
             /**
-             * @description The URL that receives the events.
+             * @description The compatible API in whose form the endpoint is called. Null: our own form. Such an endpoint belongs to a credential of that API. One of `twilio`, `kannel`; new values may be added.
+             * @example twilio
+             */
+            source: "twilio" | "kannel" | (string & {}) | null;
+            /**
+             * @description The URL that receives the events. Empty if the messages of a compatible API name their own.
              * @example https://example.com/hooks/godwit
              */
             url: string;
@@ -4829,6 +4895,139 @@ export interface components {
              */
             expires_at: string | null;
         };
+        /** @description A credential of a compatible API to create. */
+        NewCompatibleCredential: {
+            /**
+             * @description The API that the credential is for.
+             * @enum {string}
+             */
+            source: "twilio" | "kannel";
+            /** @description The user name, which no other credential of the service may have. Absent: the API chooses it, if it can. */
+            user_name?: string | null;
+            /** @description The password. Absent: a random one. */
+            secret?: string | null;
+            /** @description The permissions. A credential can grant only scopes that it has itself. Absent: those that the API needs. */
+            scopes?: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write")[] | null;
+            /** @description The settings of the API for this client. Each API has its own. */
+            settings?: {
+                [key: string]: string;
+            } | null;
+        };
+        /** @description A credential of a compatible API, with its password. */
+        CompatibleCredentialWithSecret: {
+            /** @description The password. Store it: it is shown only in this response. */
+            secret: string;
+            /**
+             * @description The id of the credential.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "compatible_credential";
+            /** @description The id of the account. */
+            account_id: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /**
+             * @description The API that the credential is for. One of `twilio`, `kannel`; new values may be added.
+             * @example twilio
+             */
+            source: "twilio" | "kannel" | (string & {});
+            /** @description The user name with which the client signs in. */
+            user_name: string;
+            /** @description The permissions of the credential. */
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write" | (string & {}))[];
+            /** @description The settings of the API for this client. */
+            settings: {
+                [key: string]: string;
+            };
+            /** @description The id of the webhook endpoint that records the callbacks to this client. */
+            endpoint_id: string;
+            /**
+             * Format: date-time
+             * @description The time of creation.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The time at which the credential was revoked.
+             */
+            revoked_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last use, to the minute.
+             */
+            last_used_at: string | null;
+            /**
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
+        /** @description A page of a list. */
+        CompatibleCredentialPage: {
+            /** @description The records of this page, newest first unless stated otherwise. */
+            data: components["schemas"]["CompatibleCredential"][];
+            /** @description Whether there are further pages. */
+            has_more: boolean;
+            /** @description The `cursor` of the next page. Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description A user name and a password for an API that is compatible with that of another product. */
+        CompatibleCredential: {
+            /**
+             * @description The id of the credential.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /** @constant */
+            object: "compatible_credential";
+            /** @description The id of the account. */
+            account_id: string;
+            /**
+             * @description The environment of the record. One of `test`, `live`; new values may be added.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /**
+             * @description The API that the credential is for. One of `twilio`, `kannel`; new values may be added.
+             * @example twilio
+             */
+            source: "twilio" | "kannel" | (string & {});
+            /** @description The user name with which the client signs in. */
+            user_name: string;
+            /** @description The permissions of the credential. */
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "links:write" | "audit:read" | "recipients:read" | "recipients:erase" | "verifications:read" | "verifications:write" | "media:read" | "media:write" | (string & {}))[];
+            /** @description The settings of the API for this client. */
+            settings: {
+                [key: string]: string;
+            };
+            /** @description The id of the webhook endpoint that records the callbacks to this client. */
+            endpoint_id: string;
+            /**
+             * Format: date-time
+             * @description The time of creation.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The time at which the credential was revoked.
+             */
+            revoked_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the last use, to the minute.
+             */
+            last_used_at: string | null;
+            /**
+             * @description The actor that created the record: the id of an API key, `cli:` with a system user, `carrier:` with a link, or `system`. Null for records of version 0.1.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            created_by: string | null;
+        };
         /** @description A page of a list. */
         AuditEventPage: {
             /** @description The records of this page, newest first unless stated otherwise. */
@@ -4868,17 +5067,17 @@ export interface components {
                 name: string | null;
             };
             /**
-             * @description The kind of change. One of `account.created`, `account.changed`, `consent_settings.changed`, `environment.tier_changed`, `endpoint.created`, `endpoint.changed`, `endpoint.deleted`, `endpoint.disabled`, `endpoint.recovered`, `endpoint.secret_rotated`, `key.created`, `key.rotated`, `key.revoked`, `link.created`, `link.changed`, `link.deleted`, `link.paused`, `link.resumed`, `link.tested`, `media.deleted`, `message.assigned`, `message.canceled`, `message.edited`, `message.redacted`, `message.searched`, `recipient.erased`, `recipient.exported`, `route.created`, `route.changed`, `route.deleted`, `sender.created`, `sender.changed`, `sender.deleted`, `signing_key.rotated`, `suppression.created`, `suppression.imported`, `suppression.lifted`, `template.archived`, `template.created`, `template.changed`, `tier.changed`; new values may be added.
+             * @description The kind of change. One of `account.created`, `account.changed`, `compatible_credential.created`, `compatible_credential.revoked`, `consent_settings.changed`, `environment.tier_changed`, `endpoint.created`, `endpoint.changed`, `endpoint.deleted`, `endpoint.disabled`, `endpoint.recovered`, `endpoint.secret_rotated`, `key.created`, `key.rotated`, `key.revoked`, `link.created`, `link.changed`, `link.deleted`, `link.paused`, `link.resumed`, `link.tested`, `media.deleted`, `message.assigned`, `message.canceled`, `message.edited`, `message.redacted`, `message.searched`, `recipient.erased`, `recipient.exported`, `route.created`, `route.changed`, `route.deleted`, `sender.created`, `sender.changed`, `sender.deleted`, `signing_key.rotated`, `suppression.created`, `suppression.imported`, `suppression.lifted`, `template.archived`, `template.created`, `template.changed`, `tier.changed`; new values may be added.
              * @example account.created
              */
-            action: "account.created" | "account.changed" | "consent_settings.changed" | "environment.tier_changed" | "endpoint.created" | "endpoint.changed" | "endpoint.deleted" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.secret_rotated" | "key.created" | "key.rotated" | "key.revoked" | "link.created" | "link.changed" | "link.deleted" | "link.paused" | "link.resumed" | "link.tested" | "media.deleted" | "message.assigned" | "message.canceled" | "message.edited" | "message.redacted" | "message.searched" | "recipient.erased" | "recipient.exported" | "route.created" | "route.changed" | "route.deleted" | "sender.created" | "sender.changed" | "sender.deleted" | "signing_key.rotated" | "suppression.created" | "suppression.imported" | "suppression.lifted" | "template.archived" | "template.created" | "template.changed" | "tier.changed" | (string & {});
+            action: "account.created" | "account.changed" | "compatible_credential.created" | "compatible_credential.revoked" | "consent_settings.changed" | "environment.tier_changed" | "endpoint.created" | "endpoint.changed" | "endpoint.deleted" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.secret_rotated" | "key.created" | "key.rotated" | "key.revoked" | "link.created" | "link.changed" | "link.deleted" | "link.paused" | "link.resumed" | "link.tested" | "media.deleted" | "message.assigned" | "message.canceled" | "message.edited" | "message.redacted" | "message.searched" | "recipient.erased" | "recipient.exported" | "route.created" | "route.changed" | "route.deleted" | "sender.created" | "sender.changed" | "sender.deleted" | "signing_key.rotated" | "suppression.created" | "suppression.imported" | "suppression.lifted" | "template.archived" | "template.created" | "template.changed" | "tier.changed" | (string & {});
             /** @description The record that was changed. */
             target: {
                 /**
-                 * @description The type of the record. One of `account`, `consent_settings`, `environment`, `webhook_endpoint`, `key`, `link`, `media`, `message`, `recipient`, `route`, `sender`, `signing_key`, `suppression`, `template`, `tier`; new values may be added.
+                 * @description The type of the record. One of `account`, `compatible_credential`, `consent_settings`, `environment`, `webhook_endpoint`, `key`, `link`, `media`, `message`, `recipient`, `route`, `sender`, `signing_key`, `suppression`, `template`, `tier`; new values may be added.
                  * @example account
                  */
-                type: "account" | "consent_settings" | "environment" | "webhook_endpoint" | "key" | "link" | "media" | "message" | "recipient" | "route" | "sender" | "signing_key" | "suppression" | "template" | "tier" | (string & {});
+                type: "account" | "compatible_credential" | "consent_settings" | "environment" | "webhook_endpoint" | "key" | "link" | "media" | "message" | "recipient" | "route" | "sender" | "signing_key" | "suppression" | "template" | "tier" | (string & {});
                 /** @description The id of the record. For a recipient, a keyed hash of its number. */
                 id: string | null;
             };
@@ -5284,6 +5483,10 @@ export type KeyPage = components['schemas']['KeyPage'];
 export type Key = components['schemas']['Key'];
 export type RotateKey = components['schemas']['RotateKey'];
 export type Credential = components['schemas']['Credential'];
+export type NewCompatibleCredential = components['schemas']['NewCompatibleCredential'];
+export type CompatibleCredentialWithSecret = components['schemas']['CompatibleCredentialWithSecret'];
+export type CompatibleCredentialPage = components['schemas']['CompatibleCredentialPage'];
+export type CompatibleCredential = components['schemas']['CompatibleCredential'];
 export type AuditEventPage = components['schemas']['AuditEventPage'];
 export type AuditEvent = components['schemas']['AuditEvent'];
 export type RequestPage = components['schemas']['RequestPage'];
@@ -7628,6 +7831,119 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Credential"];
+                };
+            };
+        };
+    };
+    listCompatibleCredentials: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of records on the page, 1 to 100. Default: 25. */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page. Omit it for the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of credentials. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompatibleCredentialPage"];
+                };
+            };
+        };
+    };
+    createCompatibleCredential: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewCompatibleCredential"];
+            };
+        };
+        responses: {
+            /** @description The credential was created. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompatibleCredentialWithSecret"];
+                };
+            };
+        };
+    };
+    getCompatibleCredential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the credential. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The credential. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompatibleCredential"];
+                };
+            };
+        };
+    };
+    revokeCompatibleCredential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the credential. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revoked credential. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompatibleCredential"];
                 };
             };
         };

@@ -990,6 +990,7 @@ class WebhookEndpointWithSecret(Record):
     id: str
     object: Literal["webhook_endpoint"]
     environment: Literal["test", "live"] | str
+    source: Literal["twilio", "kannel"] | str | None
     url: str
     description: str | None
     event_types: list[str]
@@ -1019,6 +1020,7 @@ class WebhookEndpoint(Record):
     id: str
     object: Literal["webhook_endpoint"]
     environment: Literal["test", "live"] | str
+    source: Literal["twilio", "kannel"] | str | None
     url: str
     description: str | None
     event_types: list[str]
@@ -1530,6 +1532,53 @@ class Credential(Record):
     expires_at: str | None
 
 
+class NewCompatibleCredential(TypedDict):
+    source: Literal["twilio", "kannel"]
+    user_name: NotRequired[str | None]
+    secret: NotRequired[str | None]
+    scopes: NotRequired[list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"]] | None]
+    settings: NotRequired[dict[str, str] | None]
+
+
+class CompatibleCredentialWithSecret(Record):
+    secret: str
+    id: str
+    object: Literal["compatible_credential"]
+    account_id: str
+    environment: Literal["test", "live"] | str
+    source: Literal["twilio", "kannel"] | str
+    user_name: str
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"] | str]
+    settings: dict[str, str]
+    endpoint_id: str
+    created_at: str
+    revoked_at: str | None
+    last_used_at: str | None
+    created_by: str | None
+
+
+class CompatibleCredentialPage(Record):
+    data: list[CompatibleCredential]
+    has_more: bool
+    next_cursor: str | None
+
+
+class CompatibleCredential(Record):
+    id: str
+    object: Literal["compatible_credential"]
+    account_id: str
+    environment: Literal["test", "live"] | str
+    source: Literal["twilio", "kannel"] | str
+    user_name: str
+    scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"] | str]
+    settings: dict[str, str]
+    endpoint_id: str
+    created_at: str
+    revoked_at: str | None
+    last_used_at: str | None
+    created_by: str | None
+
+
 class AuditEventPage(Record):
     data: list[AuditEvent]
     has_more: bool
@@ -1543,7 +1592,7 @@ class AuditEventActor(Record):
 
 
 class AuditEventTarget(Record):
-    type: Literal["account", "consent_settings", "environment", "webhook_endpoint", "key", "link", "media", "message", "recipient", "route", "sender", "signing_key", "suppression", "template", "tier"] | str
+    type: Literal["account", "compatible_credential", "consent_settings", "environment", "webhook_endpoint", "key", "link", "media", "message", "recipient", "route", "sender", "signing_key", "suppression", "template", "tier"] | str
     id: str | None
 
 
@@ -1552,7 +1601,7 @@ class AuditEvent(Record):
     object: Literal["audit_event"]
     environment: Literal["test", "live"] | str | None
     actor: AuditEventActor
-    action: Literal["account.created", "account.changed", "consent_settings.changed", "environment.tier_changed", "endpoint.created", "endpoint.changed", "endpoint.deleted", "endpoint.disabled", "endpoint.recovered", "endpoint.secret_rotated", "key.created", "key.rotated", "key.revoked", "link.created", "link.changed", "link.deleted", "link.paused", "link.resumed", "link.tested", "media.deleted", "message.assigned", "message.canceled", "message.edited", "message.redacted", "message.searched", "recipient.erased", "recipient.exported", "route.created", "route.changed", "route.deleted", "sender.created", "sender.changed", "sender.deleted", "signing_key.rotated", "suppression.created", "suppression.imported", "suppression.lifted", "template.archived", "template.created", "template.changed", "tier.changed"] | str
+    action: Literal["account.created", "account.changed", "compatible_credential.created", "compatible_credential.revoked", "consent_settings.changed", "environment.tier_changed", "endpoint.created", "endpoint.changed", "endpoint.deleted", "endpoint.disabled", "endpoint.recovered", "endpoint.secret_rotated", "key.created", "key.rotated", "key.revoked", "link.created", "link.changed", "link.deleted", "link.paused", "link.resumed", "link.tested", "media.deleted", "message.assigned", "message.canceled", "message.edited", "message.redacted", "message.searched", "recipient.erased", "recipient.exported", "route.created", "route.changed", "route.deleted", "sender.created", "sender.changed", "sender.deleted", "signing_key.rotated", "suppression.created", "suppression.imported", "suppression.lifted", "template.archived", "template.created", "template.changed", "tier.changed"] | str
     target: AuditEventTarget
     changes: dict[str, Json]
     peer: str | None
