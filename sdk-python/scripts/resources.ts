@@ -168,6 +168,16 @@ export const RESOURCES: readonly Resource[] = [
     ],
     aliases: { delete: "revoke" },
   },
+  {
+    name: "compatible_credentials",
+    methods: [
+      ["create", "createCompatibleCredential"],
+      ["get", "getCompatibleCredential"],
+      ["list", "listCompatibleCredentials"],
+      ["revoke", "revokeCompatibleCredential"],
+    ],
+    aliases: { delete: "revoke" },
+  },
   { name: "audit_events", methods: [["list", "listAuditEvents"]] },
   {
     name: "requests",

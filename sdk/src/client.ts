@@ -1,6 +1,7 @@
 /** The client: one object for each resource of the API. A new resource needs a file like messages.ts and two lines here. */
 import { AuditEvents } from "./audit-events.ts";
 import { Batches } from "./batches.ts";
+import { CompatibleCredentials } from "./compatible-credentials.ts";
 import { ConsentOfEnvironment } from "./consent-settings.ts";
 import { Events } from "./events.ts";
 import { Keys } from "./keys.ts";
@@ -41,6 +42,7 @@ export class Godwit {
   readonly routes: Routes;
   readonly recipients: Recipients;
   readonly keys: Keys;
+  readonly compatibleCredentials: CompatibleCredentials;
   readonly auditEvents: AuditEvents;
   readonly requests: RequestLog;
   readonly credential: OwnCredential;
@@ -65,6 +67,7 @@ export class Godwit {
     this.routes = new Routes(transport);
     this.recipients = new Recipients(transport);
     this.keys = new Keys(transport);
+    this.compatibleCredentials = new CompatibleCredentials(transport);
     this.auditEvents = new AuditEvents(transport);
     this.requests = new RequestLog(transport);
     this.credential = new OwnCredential(transport);

@@ -24,6 +24,8 @@ export type {
   Batch,
   BatchItem,
   CheckedVerification,
+  CompatibleCredential,
+  CompatibleCredentialWithSecret,
   components,
   // Of a message that was sent or received. Those of a request begin with New.
   Content,
@@ -48,6 +50,7 @@ export type {
   MessagePart,
   MessageValidation,
   NewBatch,
+  NewCompatibleCredential,
   NewContent,
   NewKey,
   NewLink,

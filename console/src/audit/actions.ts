@@ -2,6 +2,7 @@
 
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   account: ["created", "changed"],
+  compatible_credential: ["created", "revoked"],
   consent_settings: ["changed"],
   environment: ["tier_changed"],
   endpoint: ["created", "changed", "deleted", "disabled", "recovered", "secret_rotated"],
@@ -25,6 +26,7 @@ export const ACTOR_TYPES = ["key", "token", "cli", "carrier", "system"];
 
 export const TARGET_TYPES = [
   "account",
+  "compatible_credential",
   "consent_settings",
   "environment",
   "webhook_endpoint",

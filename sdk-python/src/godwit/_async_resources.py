@@ -1353,6 +1353,76 @@ class AsyncKeys:
     delete = revoke
 
 
+class AsyncCompatibleCredentials:
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.NewCompatibleCredential],
+    ) -> types.CompatibleCredentialWithSecret:
+        """Create a credential of a compatible API."""
+        return await self._transport.call(
+            types.CompatibleCredentialWithSecret, "POST", "/v1/compatible_credentials", {},
+            CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
+            body=dict(input),
+        )
+
+    async def get(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> types.CompatibleCredential:
+        """Retrieve a credential of a compatible API."""
+        return await self._transport.call(
+            types.CompatibleCredential, "GET", "/v1/compatible_credentials/{id}", {"id": id},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+        )
+
+    def list(
+        self,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.CompatibleCredentialsListQuery],
+    ) -> AsyncPages[types.CompatibleCredential]:
+        """List credentials of compatible APIs."""
+        return self._transport.pages(
+            types.CompatibleCredential, "GET", "/v1/compatible_credentials", {},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+            query=dict(input),
+        )
+
+    async def revoke(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> types.CompatibleCredential:
+        """Revoke a credential of a compatible API."""
+        return await self._transport.call(
+            types.CompatibleCredential, "DELETE", "/v1/compatible_credentials/{id}", {"id": id},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+        )
+
+    delete = revoke
+
+
 class AsyncAuditEvents:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport

@@ -1353,6 +1353,76 @@ class Keys:
     delete = revoke
 
 
+class CompatibleCredentials:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.NewCompatibleCredential],
+    ) -> types.CompatibleCredentialWithSecret:
+        """Create a credential of a compatible API."""
+        return self._transport.call(
+            types.CompatibleCredentialWithSecret, "POST", "/v1/compatible_credentials", {},
+            CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key),
+            body=dict(input),
+        )
+
+    def get(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> types.CompatibleCredential:
+        """Retrieve a credential of a compatible API."""
+        return self._transport.call(
+            types.CompatibleCredential, "GET", "/v1/compatible_credentials/{id}", {"id": id},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+        )
+
+    def list(
+        self,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        **input: Unpack[types.CompatibleCredentialsListQuery],
+    ) -> Pages[types.CompatibleCredential]:
+        """List credentials of compatible APIs."""
+        return self._transport.pages(
+            types.CompatibleCredential, "GET", "/v1/compatible_credentials", {},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+            query=dict(input),
+        )
+
+    def revoke(
+        self,
+        id: str,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> types.CompatibleCredential:
+        """Revoke a credential of a compatible API."""
+        return self._transport.call(
+            types.CompatibleCredential, "DELETE", "/v1/compatible_credentials/{id}", {"id": id},
+            CallOptions(max_retries, timeout, total_timeout, headers),
+        )
+
+    delete = revoke
+
+
 class AuditEvents:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

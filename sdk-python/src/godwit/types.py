@@ -1832,6 +1832,11 @@ class KeysListQuery(TypedDict):
     cursor: NotRequired[str]
 
 
+class CompatibleCredentialsListQuery(TypedDict):
+    limit: NotRequired[int]
+    cursor: NotRequired[str]
+
+
 class AuditEventsListQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
