@@ -10,7 +10,12 @@ import { kannelRoutes } from "./kannel/routes.ts";
 import type { SetupContext } from "./links/setup.ts";
 import type { SecretBox } from "./lib/secret-box.ts";
 import type { Acceptor } from "./messages/accept.ts";
+import type { MessageChanger } from "./messages/change-message.ts";
+import type { Composer } from "./messages/compose.ts";
 import type { AddressGate } from "./outbound/address-gate.ts";
+import type { RecipientEraser } from "./recipients/erase-recipient.ts";
+import { TWILIO_API } from "./twilio-api/api.ts";
+import { twilioRoutes } from "./twilio-api/routes.ts";
 import type { CallbackForms } from "./webhooks/attempt.ts";
 
 /** The parts that the routes of a compatible API may use. `users` authenticates their clients. */
@@ -21,16 +26,19 @@ export type CompatibleRouteParts = {
   gate: AddressGate;
   acceptor: Acceptor;
   setup: SetupContext;
+  composer: Composer;
+  messages: MessageChanger;
+  eraser: RecipientEraser;
   users: CompatibleAuthenticator;
 };
 
 /** The parts that callbacks may use. They run in processes with the role `webhooks`. */
 type CallbackParts = { db: Database; clock: Clock; box: SecretBox; gate: AddressGate };
 
-export const COMPATIBLE_APIS: readonly CompatibleApi[] = [kannel];
+export const COMPATIBLE_APIS: readonly CompatibleApi[] = [kannel, TWILIO_API];
 
 /** The routes, which are not in the OpenAPI document. */
-export const compatibleRoutes = (parts: CompatibleRouteParts): Route[] => [...kannelRoutes(parts)];
+export const compatibleRoutes = (parts: CompatibleRouteParts): Route[] => [...kannelRoutes(parts), ...twilioRoutes(parts)];
 
 /** The forms in which the outbox calls the clients of each API. */
 export const callbackForms = ({ db }: CallbackParts): CallbackForms => new Map([["kannel", kannelCallbacks(db)]]);
