@@ -15,7 +15,7 @@ import type { Composer } from "./messages/compose.ts";
 import type { AddressGate } from "./outbound/address-gate.ts";
 import type { RecipientEraser } from "./recipients/erase-recipient.ts";
 import { TWILIO_API } from "./twilio-api/api.ts";
-import { twilioRoutes } from "./twilio-api/routes.ts";
+import { twilioBasePaths, twilioRoutes } from "./twilio-api/routes.ts";
 import type { CallbackForms } from "./webhooks/attempt.ts";
 
 /** The parts that the routes of a compatible API may use. `users` authenticates their clients. */
@@ -39,6 +39,9 @@ export const COMPATIBLE_APIS: readonly CompatibleApi[] = [kannel, TWILIO_API];
 
 /** The routes, which are not in the OpenAPI document. */
 export const compatibleRoutes = (parts: CompatibleRouteParts): Route[] => [...kannelRoutes(parts), ...twilioRoutes(parts)];
+
+/** The base paths of the host names that stand for them. */
+export const basePathsOf = ({ twilioHost }: { twilioHost: string | undefined }): ReadonlyMap<string, string> => twilioBasePaths(twilioHost);
 
 /** The forms in which the outbox calls the clients of each API. */
 export const callbackForms = ({ db }: CallbackParts): CallbackForms => new Map([["kannel", kannelCallbacks(db)]]);

@@ -47,6 +47,8 @@ export type ServerOptions = {
   workers: number;
   tls: { cert: Buffer; key: Buffer } | undefined;
   trustedProxies: readonly string[];
+  /** The base paths of host names whose paths leave them out. */
+  basePaths?: ReadonlyMap<string, string>;
   /** The addresses that can read the metrics, also beside trusted proxies. */
   metricsAllow: AddressSet;
   requestTimeoutMs: number;
@@ -103,7 +105,12 @@ export class Server {
     const { routes, pages, trustedProxies, tls, metrics } = options;
     this.#options = options;
     const unread = new UnreadResponses(options.responses, options.responseStallMs, (reason) => metrics.rejected(reason));
-    this.#exchangeOptions = { proxies: trustProxies(trustedProxies), isTls: tls !== undefined, onUnread: unread.add };
+    this.#exchangeOptions = {
+      proxies: trustProxies(trustedProxies),
+      isTls: tls !== undefined,
+      basePaths: options.basePaths,
+      onUnread: unread.add,
+    };
     this.#failures = new FailedAuthentications(options.failureDelayMs);
     this.#paths = [...new Set(routes.map(({ path }) => path))];
     this.#router = createRouter([...routes.map((route) => this.#rowOf(route)), ...pages.map((page) => this.#rowOfPage(page))]);

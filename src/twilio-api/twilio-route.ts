@@ -15,7 +15,7 @@ import { accountSid } from "./sids.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 
 /** The base path. Clients set it as the base URL of each product of Twilio. */
-const PREFIX = "/twilio";
+export const PREFIX = "/twilio";
 
 /** A request of a client. */
 export type TwilioRequest = {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { request } from "undici";
 import { clientOf, type Client } from "../support/client.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { recipientNo } from "../support/recipient.ts";
@@ -11,7 +12,7 @@ let godwit: Godwit;
 let user: TwilioUser;
 let own: Client;
 before(async () => {
-  godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 20 });
+  godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 20, env: { GODWIT_TWILIO_HOST: "twilio.test" } });
   user = await twilioUser(godwit);
   own = clientOf(godwit, user.key);
 });
@@ -92,7 +93,7 @@ test("the account of the credential can be fetched, and no other one", async () 
 
 test("an API key signs in for its account", async () => {
   const body = { source: "twilio", settings: { type: "api_key" } };
-  const { json } = await godwit.request("POST", "/v1/compatible_credentials", { key: user.key, body, isDeclared: false });
+  const { json } = await godwit.request("POST", "/v1/compatible_credentials", { key: user.key, body });
   const { user_name: sid, secret } = json as Record<string, string>;
   assert.match(String(sid), /^SK[0-9a-f]{32}$/);
   const client = twilioClient(godwit.url, String(sid), String(secret), user.sid);
@@ -308,7 +309,7 @@ describe("errors", () => {
 
   test("of a revoked credential are those of an unknown one", async () => {
     const other = await twilioUser(godwit, { account: "revoked" });
-    const reply = await godwit.request("DELETE", `/v1/compatible_credentials/${other.id}`, { key: other.key, isDeclared: false });
+    const reply = await godwit.request("DELETE", `/v1/compatible_credentials/${other.id}`, { key: other.key });
     assert.equal(reply.status, 200);
     assert.equal((await refusal(other.client.messages.list({ limit: 1 }))).code, 20003);
   });
@@ -358,6 +359,18 @@ describe("errors", () => {
     const bytes = await post(path, { To: OTHER, From: FROM, Body: "\0" });
     assert.deepEqual([bytes.status, bytes.json["code"]], [400, 20001]);
   });
+});
+
+test("the host names of Twilio's products stand for the base path", async () => {
+  const authorization = `Basic ${Buffer.from(`${user.sid}:${user.token}`).toString("base64")}`;
+  const path = `/2010-04-01/Accounts/${user.sid}.json`;
+  const status = async (host: string, target = path): Promise<number> =>
+    (await request(`${godwit.url}${target}`, { headers: { host, authorization } })).statusCode;
+  assert.equal(await status("api.twilio.test"), 200);
+  assert.equal(await status("API.twilio.test:8080"), 200);
+  assert.equal(await status("api.twilio.test", "/v1/messages"), 404);
+  assert.equal(await status("other.twilio.test"), 404);
+  assert.equal(await status("other.twilio.test", `/twilio${path}`), 200);
 });
 
 test("the request log has neither the password nor the text", async () => {

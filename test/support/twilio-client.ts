@@ -27,7 +27,7 @@ export async function twilioUser(
   const key = await node.key(options);
   await node.unlimited();
   const body = { source: "twilio", settings, ...(scopes === undefined ? {} : { scopes }) };
-  const reply = await node.request("POST", "/v1/compatible_credentials", { key, body, isDeclared: false });
+  const reply = await node.request("POST", "/v1/compatible_credentials", { key, body });
   const { id, user_name: sid, secret: token } = recordOf(reply, 201) as Record<string, string>;
   if (sid === undefined || token === undefined || id === undefined) throw new Error("a credential has a name and a secret");
   return { client: twilioClient(node.url, sid, token), sid, token, id, key };
