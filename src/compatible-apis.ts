@@ -15,8 +15,10 @@ import type { Composer } from "./messages/compose.ts";
 import type { AddressGate } from "./outbound/address-gate.ts";
 import type { RecipientEraser } from "./recipients/erase-recipient.ts";
 import { TWILIO_API } from "./twilio-api/api.ts";
+import { twilioCallbacks } from "./twilio-api/callbacks.ts";
+import type { Replying } from "./twilio-api/replies.ts";
 import { twilioBasePaths, twilioRoutes } from "./twilio-api/routes.ts";
-import type { CallbackForms } from "./webhooks/attempt.ts";
+import type { CallbackForm, CallbackForms } from "./webhooks/attempt.ts";
 
 /** The parts that the routes of a compatible API may use. `users` authenticates their clients. */
 export type CompatibleRouteParts = {
@@ -33,7 +35,13 @@ export type CompatibleRouteParts = {
 };
 
 /** The parts that callbacks may use. They run in processes with the role `webhooks`. */
-type CallbackParts = { db: Database; clock: Clock; box: SecretBox; gate: AddressGate };
+type CallbackParts = {
+  db: Database;
+  clock: Clock;
+  box: SecretBox;
+  replying: Promise<Replying>;
+  twilioHost: string | undefined;
+};
 
 export const COMPATIBLE_APIS: readonly CompatibleApi[] = [kannel, TWILIO_API];
 
@@ -44,4 +52,8 @@ export const compatibleRoutes = (parts: CompatibleRouteParts): Route[] => [...ka
 export const basePathsOf = ({ twilioHost }: { twilioHost: string | undefined }): ReadonlyMap<string, string> => twilioBasePaths(twilioHost);
 
 /** The forms in which the outbox calls the clients of each API. */
-export const callbackForms = ({ db }: CallbackParts): CallbackForms => new Map([["kannel", kannelCallbacks(db)]]);
+export const callbackForms = (parts: CallbackParts): CallbackForms =>
+  new Map<string, CallbackForm>([
+    ["kannel", kannelCallbacks(parts.db)],
+    ["twilio", twilioCallbacks(parts)],
+  ]);

@@ -4,6 +4,7 @@ import type { CompatibleAuthenticator, CompatibleCredential, Login } from "../co
 import type { CompatibleApi, Settings } from "../compatible/compatible-api.ts";
 import type { RequestHead } from "../api/route.ts";
 import type { Fault } from "../http/problem.ts";
+import { withoutFinalSlashes } from "../lib/urls.ts";
 import type { KeyId } from "../model/id.ts";
 import { isCallable } from "./callback-url.ts";
 import { twilioProblem } from "./errors.ts";
@@ -11,23 +12,24 @@ import { accountSid } from "./sids.ts";
 
 const TYPES = ["auth_token", "api_key"];
 
-/** The settings of a credential. `sms_url`: the URL that gets inbound messages, as that of a number at Twilio. */
-type TwilioSettings = { type: "auth_token" | "api_key"; sms_url: string | null };
+/** The settings of a credential. `sms_url`: the URL that gets inbound messages, as that of a number at Twilio. `base_url`: the URL of this API as
+ *  the client knows it, for the URLs of files. */
+type TwilioSettings = { type: "auth_token" | "api_key"; sms_url: string | null; base_url: string | null };
 
-const KNOWN = new Set(["type", "sms_url"]);
+const KNOWN = new Set(["type", "sms_url", "base_url"]);
+const URLS = ["sms_url", "base_url"] as const;
 
-const readSettings = ({ type, sms_url: url }: Settings): TwilioSettings => ({
+export const readSettings = ({ type, sms_url: url, base_url: base }: Settings): TwilioSettings => ({
   type: type === "api_key" ? "api_key" : "auth_token",
   sms_url: typeof url === "string" ? url : null,
+  base_url: typeof base === "string" ? withoutFinalSlashes(base) : null,
 });
 
 // Half as many bytes as the auth tokens of Twilio have digits.
 const TOKEN_BYTES = 16;
 
-// Not `message.queued`: the request that creates a message is responded to with that status.
-const STATUS_EVENTS = ["sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled"].map(
-  (name) => `message.${name}`,
-);
+// Not `message.queued` and `message.sending`: the response to the request has the first, and the second is followed at once by another one.
+const STATUS_EVENTS = ["sent", "delivered", "read", "undelivered", "failed", "expired", "canceled"].map((name) => `message.${name}`);
 
 export const TWILIO_API: CompatibleApi = {
   source: "twilio",
@@ -37,22 +39,25 @@ export const TWILIO_API: CompatibleApi = {
     const faults: Fault[] = Object.keys(settings)
       .filter((name) => !KNOWN.has(name))
       .map((name) => ({ pointer: `/settings/${name.slice(0, 40)}`, code: "unknown_field", detail: "is not a setting of this API" }));
-    const { type, sms_url: url } = settings;
+    const { type } = settings;
     if (userName !== null)
       faults.push({ pointer: "/user_name", code: "not_supported", detail: "is the SID, which the account determines" });
     if (secret?.includes(":") === true) faults.push({ pointer: "/secret", code: "invalid_format", detail: "must not contain a colon" });
     if (type !== undefined && !TYPES.includes(type as string))
       faults.push({ pointer: "/settings/type", code: "unknown_value", detail: `must be one of ${TYPES.join(", ")}` });
-    if (url !== undefined && !(typeof url === "string" && isCallable(url)))
-      faults.push({ pointer: "/settings/sms_url", code: "invalid_format", detail: "must be a URL such as https://example.com/sms" });
+    for (const name of URLS) {
+      const { [name]: url } = settings;
+      if (url !== undefined && !(typeof url === "string" && isCallable(url)))
+        faults.push({ pointer: `/settings/${name}`, code: "invalid_format", detail: "must be a URL such as https://example.com/sms" });
+    }
     return faults;
   },
   prepare: ({ secret, settings }, { id, ...owner }) => {
-    const { type, sms_url: url } = readSettings(settings);
+    const { type, sms_url: url, base_url: base } = readSettings(settings);
     return {
       userName: type === "api_key" ? apiKeySid(id) : accountSid(owner),
       secret: secret ?? randomBytes(TOKEN_BYTES).toString("hex"),
-      settings: { type, ...(url === null ? {} : { sms_url: url }) },
+      settings: { type, ...(url === null ? {} : { sms_url: url }), ...(base === null ? {} : { base_url: base }) },
       callbacks: { url: url ?? "", eventTypes: [...STATUS_EVENTS, ...(url === null ? [] : ["message.received"])] },
     };
   },

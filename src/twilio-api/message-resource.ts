@@ -14,7 +14,7 @@ export const rfc2822 = (time: string): string => new Date(time).toUTCString().re
 const timeOrNull = (time: string | null): string | null => (time === null ? null : rfc2822(time));
 
 /** The files of a message. An inbound message can have several. */
-function filesOf(record: Pick<MessageRecord, "content">): readonly MediaReference[] {
+export function filesOf(record: Pick<MessageRecord, "content">): readonly MediaReference[] {
   const { content } = record;
   const first = mediaOf(content);
   if (first === undefined) return [];
@@ -25,12 +25,13 @@ function filesOf(record: Pick<MessageRecord, "content">): readonly MediaReferenc
 const STATUSES: Readonly<Record<string, string>> = { expired: "undelivered" };
 
 /** The status by Twilio's name. A message that never left is `failed`. */
-function statusOf({ status, error }: Pick<MessageRecord, "status" | "error">): string {
+export function statusOf({ status, error }: Pick<MessageRecord, "status" | "error">): string {
   if (status === "expired" && error?.code === "ttl_expired") return "failed";
   return STATUSES[status] ?? status;
 }
 
-const sidOfRecord = (record: Pick<MessageRecord, "id" | "content">): string => messageSid(idOfRecord(record), filesOf(record).length > 0);
+export const sidOfRecord = (record: Pick<MessageRecord, "id" | "content">): string =>
+  messageSid(idOfRecord(record), filesOf(record).length > 0);
 
 function idOfRecord({ id: text }: Pick<MessageRecord, "id">): MessageId {
   const id = decodeId("msg", text);
@@ -39,7 +40,7 @@ function idOfRecord({ id: text }: Pick<MessageRecord, "id">): MessageId {
 }
 
 /** The error by Twilio's code. Only a message that was not delivered has one. */
-function errorOf({ status, error, provider }: MessageRecord): { code: number; message: string } | null {
+export function errorOf({ status, error, provider }: MessageRecord): { code: number; message: string } | null {
   return error === null || !["failed", "undelivered", "expired"].includes(status) ? null : toDeliveryError(error, provider?.name);
 }
 

@@ -2,14 +2,12 @@
 import type { RouteResponse } from "../api/route.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
-import { Problem } from "../http/problem.ts";
 import type { Acceptor } from "../messages/accept.ts";
 import type { MessageChanger } from "../messages/change-message.ts";
 import type { Composer } from "../messages/compose.ts";
 import { messageRecord, type Message, type MessageRecord } from "../messages/message.ts";
-import type { NewMessage } from "../messages/new-message.ts";
 import { findMessage, listMessages } from "../messages/queries.ts";
-import { encodeId, toId } from "../model/id.ts";
+import { toId } from "../model/id.ts";
 import { ERASED } from "../model/phone-number.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import type { RecipientEraser } from "../recipients/erase-recipient.ts";
@@ -18,7 +16,8 @@ import { twilioProblem } from "./errors.ts";
 import { requireKnown } from "./forms.ts";
 import { listResource, readList } from "./message-list.ts";
 import { messageResource } from "./message-resource.ts";
-import { readNewMessage, type TwilioMessage } from "./new-message.ts";
+import { readNewMessage } from "./new-message.ts";
+import { withMedia } from "./message-media.ts";
 import { readDetails } from "./queries.ts";
 import { messageOfSid, serviceSidOf } from "./sids.ts";
 import { detailsText, type SourceDetails } from "./source-details.ts";
@@ -100,29 +99,9 @@ async function create(
     ...(callback === undefined ? {} : { credential: credential.keyId.toString("hex"), callback }),
     ...(service === undefined ? {} : { service }),
   };
-  const request = message.mediaUrl === undefined ? message.request : await withMedia(composer, clock, credential, message);
+  const request = await withMedia(composer.media, credential, message, clock.now());
   const response = await acceptor.accept(request, { ...write, source: "twilio", sourceDetails: detailsText(details) });
   return writeReply(response, 201, (record: MessageRecord) => messageResource(record, accountSid, details));
-}
-
-// The limit of WhatsApp. An MMS has the limit of a text.
-const MAX_CAPTION = 1_024;
-
-/** Fetches the file of a message, whose type decides how it is sent. */
-async function withMedia(
-  composer: Composer,
-  clock: Clock,
-  credential: TwilioRequest["credential"],
-  message: TwilioMessage,
-): Promise<NewMessage> {
-  const { mediaUrl = "", request } = message;
-  const { body, ...rest } = request;
-  if (request.channel === "whatsapp" && (body?.length ?? 0) > MAX_CAPTION)
-    throw twilioProblem(21617, `The text of a message with media exceeds the ${MAX_CAPTION} character limit`);
-  const atMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : clock.now();
-  const file = await composer.media.fetch(credential, mediaUrl, { recipient: request.recipient, atMs, fileName: null });
-  if (file instanceof Problem) throw file;
-  return { ...rest, content: { type: "media", kind: file.kind, media_id: encodeId("media", file.id), caption: body ?? null } };
 }
 
 async function list({ db }: MessageParts, { credential, accountSid, parameters, path }: TwilioRequest): Promise<RouteResponse> {

@@ -50,6 +50,8 @@ export type WorkerParts = {
   db: Database;
   clock: Clock;
   client: HttpClient;
+  /** Calls the clients of compatible APIs. */
+  callbackClient?: HttpClient;
   signer: Signer;
   /** The forms of compatible APIs. */
   forms?: CallbackForms;

@@ -21,7 +21,7 @@ export function twilioClient(url: string, user: string, password: string, accoun
 /** Creates a credential, in an account of its own if it has a name. */
 export async function twilioUser(
   node: Godwit,
-  { settings = {}, ...options }: KeyOptions & { settings?: Record<string, unknown> } = {},
+  { settings = {}, accountSid, ...options }: KeyOptions & { settings?: Record<string, unknown>; accountSid?: string } = {},
   scopes?: readonly Scope[],
 ): Promise<TwilioUser> {
   const key = await node.key(options);
@@ -30,5 +30,5 @@ export async function twilioUser(
   const reply = await node.request("POST", "/v1/compatible_credentials", { key, body });
   const { id, user_name: sid, secret: token } = recordOf(reply, 201) as Record<string, string>;
   if (sid === undefined || token === undefined || id === undefined) throw new Error("a credential has a name and a secret");
-  return { client: twilioClient(node.url, sid, token), sid, token, id, key };
+  return { client: twilioClient(node.url, sid, token, accountSid ?? sid), sid, token, id, key };
 }
