@@ -19,7 +19,7 @@ type TwilioSettings = { type: "auth_token" | "api_key"; sms_url: string | null; 
 const KNOWN = new Set(["type", "sms_url", "base_url"]);
 const URLS = ["sms_url", "base_url"] as const;
 
-export const readSettings = ({ type, sms_url: url, base_url: base }: Settings): TwilioSettings => ({
+export const twilioSettings = ({ type, sms_url: url, base_url: base }: Settings): TwilioSettings => ({
   type: type === "api_key" ? "api_key" : "auth_token",
   sms_url: typeof url === "string" ? url : null,
   base_url: typeof base === "string" ? withoutFinalSlashes(base) : null,
@@ -53,7 +53,7 @@ export const TWILIO_API: CompatibleApi = {
     return faults;
   },
   prepare: ({ secret, settings }, { id, ...owner }) => {
-    const { type, sms_url: url, base_url: base } = readSettings(settings);
+    const { type, sms_url: url, base_url: base } = twilioSettings(settings);
     return {
       userName: type === "api_key" ? apiKeySid(id) : accountSid(owner),
       secret: secret ?? randomBytes(TOKEN_BYTES).toString("hex"),
@@ -61,7 +61,7 @@ export const TWILIO_API: CompatibleApi = {
       callbacks: { url: url ?? "", eventTypes: [...STATUS_EVENTS, ...(url === null ? [] : ["message.received"])] },
     };
   },
-  urls: (settings) => [readSettings(settings).sms_url].filter((url) => url !== null),
+  urls: (settings) => [twilioSettings(settings).sms_url].filter((url) => url !== null),
 };
 
 const apiKeySid = (id: KeyId): string => `SK${id.toString("hex")}`;

@@ -1,7 +1,7 @@
 /** The fields of the requests to a client: the status of a message, and an inbound message. */
 import type { MessageRecord } from "../messages/message.ts";
 import { countryOf, digitsOf, type Recipient } from "../model/phone-number.ts";
-import { API_VERSION, errorOf, filesOf, sidOfRecord, statusOf } from "./message-resource.ts";
+import { API_VERSION, twilioErrorOf, filesOfRecord, sidOfRecord, twilioStatus } from "./message-resource.ts";
 import { writeAddress } from "./new-message.ts";
 import type { Fields } from "./signature.ts";
 import { mediaSid } from "./sids.ts";
@@ -15,8 +15,8 @@ const addressesOf = ({ channel, sender, recipient }: MessageRecord): { From: str
 
 export function statusFields(record: MessageRecord, accountSid: string, { service }: SourceDetails): Fields {
   const sid = sidOfRecord(record);
-  const status = statusOf(record);
-  const error = errorOf(record);
+  const status = twilioStatus(record);
+  const error = twilioErrorOf(record);
   return {
     ...addressesOf(record),
     AccountSid: accountSid,
@@ -33,7 +33,7 @@ export function statusFields(record: MessageRecord, accountSid: string, { servic
 /** `baseUrl`: the URL of this API as the client knows it. Without it, the files of a message have no URLs. */
 export function inboundFields(record: MessageRecord, accountSid: string, baseUrl: string | null): Fields {
   const sid = sidOfRecord(record);
-  const files = filesOf(record);
+  const files = filesOfRecord(record);
   return {
     ...addressesOf(record),
     AccountSid: accountSid,
@@ -71,7 +71,7 @@ function contentFields({ content }: MessageRecord): Fields {
 const field = (name: string, value: string | null): Fields => (value === null ? {} : { [name]: value });
 
 function mediaFields(record: MessageRecord, below: string): Fields {
-  const urls = filesOf(record).flatMap(({ media_id: text }, index): [string, string][] => {
+  const urls = filesOfRecord(record).flatMap(({ media_id: text }, index): [string, string][] => {
     const id = decodeId("media", text);
     return id === undefined ? [] : [[`MediaUrl${index}`, `${below}/${mediaSid(id)}`]];
   });

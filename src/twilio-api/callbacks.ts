@@ -1,18 +1,17 @@
 /** Calls the clients of this API: the status callback of a message, and the URL for inbound messages, whose response is carried out. */
-import { findByUser, findCredential, type CredentialRow } from "../compatible/queries.ts";
-import { secretContext } from "../compatible/authenticate.ts";
+import { openCredential, openCredentialOf, type OpenedCredential } from "../compatible/read-credential.ts";
 import type { Database } from "../database/database.ts";
 import { parseBoundedUrl, resolveUrl } from "../lib/urls.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { findSourceDetails } from "../messages/queries.ts";
+import { readSourceDetails } from "../messages/accept.ts";
 import type { MessageRecord } from "../messages/message.ts";
 import { decodeId, toId } from "../model/id.ts";
 import type { HttpOutcome, HttpRequest, HttpResponse } from "../outbound/http-client.ts";
 import { isSuccess, type CallbackForm, type ClaimedDelivery, type UnusableResponse } from "../webhooks/attempt.ts";
-import { readSettings } from "./api.ts";
+import { twilioSettings } from "./api.ts";
 import { inboundFields, statusFields } from "./callback-fields.ts";
-import { sendReply, type Replying } from "./replies.ts";
+import { sendTwimlReply, type Replying } from "./replies.ts";
 import { signedRequest } from "./signature.ts";
 import { accountSid } from "./sids.ts";
 import type { SourceDetails } from "./source-details.ts";
@@ -38,7 +37,7 @@ async function callStatus(
 ): Promise<HttpOutcome | undefined> {
   const id = decodeId("msg", record.id);
   if (record.source !== "twilio" || id === undefined) return undefined;
-  const details = ((await findSourceDetails(db, endpoint, id)) ?? {}) as SourceDetails;
+  const details = ((await readSourceDetails(db, endpoint, id)) ?? {}) as SourceDetails;
   if (details.callback === undefined || details.credential !== endpoint.id.toString("hex")) return undefined;
   const { token } = await readSigner({ db, box }, endpoint);
   const fields = statusFields(record, accountSid(endpoint), details);
@@ -56,7 +55,7 @@ async function callInbound(
   call: Call,
 ): Promise<HttpOutcome | UnusableResponse | undefined> {
   const { credential, token } = await readSigner(parts, endpoint);
-  const { base_url: base } = readSettings(credential.settings);
+  const { base_url: base } = twilioSettings(credential.settings);
   const fields = inboundFields(
     record,
     accountSid(endpoint),
@@ -78,7 +77,7 @@ async function callInbound(
         next = { url: target, method: verb.method };
         break;
       }
-      const refusal = await sendReply(parts, { credential, record, verb, from: url, key: `${uuidToText(row.event_id)} ${replies}` });
+      const refusal = await sendTwimlReply(parts, { credential, record, verb, from: url, key: `${uuidToText(row.event_id)} ${replies}` });
       replies += 1;
       if (refusal !== undefined) return unusable(response, refusal);
     }
@@ -97,12 +96,12 @@ function redirectTarget(text: string, from: URL): URL | null {
 async function readSigner(
   { db, box }: Pick<CallbackParts, "db" | "box">,
   endpoint: ClaimedDelivery["endpoint"],
-): Promise<{ credential: CredentialRow; token: string }> {
-  const credential = await findCredential(db, endpoint, toId("key", endpoint.id));
+): Promise<{ credential: OpenedCredential; token: string }> {
+  const credential = await openCredential(db, box, endpoint, toId("key", endpoint.id));
   if (credential === undefined) throw new Error("the endpoint has no credential");
-  const isApiKey = readSettings(credential.settings).type === "api_key";
-  const signer = (isApiKey ? await findByUser(db, "twilio", accountSid(endpoint)) : undefined) ?? credential;
-  return { credential, token: box.open(signer.secret, secretContext(signer)) };
+  const isApiKey = twilioSettings(credential.settings).type === "api_key";
+  const signer = isApiKey ? await openCredentialOf(db, box, "twilio", accountSid(endpoint)) : undefined;
+  return { credential, token: (signer ?? credential).secret };
 }
 
 function urlOf(text: string): URL {

@@ -6,10 +6,10 @@ import { textFault } from "../http/validate.ts";
 const MAX_FIELDS = 100;
 
 /** The values of each parameter, in the order of the request. A parameter without a value is absent, except those whose empty value means something. */
-export type Parameters = ReadonlyMap<string, readonly string[]>;
+export type TwilioParameters = ReadonlyMap<string, readonly string[]>;
 
 /** Parses a form or a query. Throws if it is too large for any request, or has text that cannot be stored. */
-export function parseParameters(text: string): Parameters {
+export function parseParameters(text: string): TwilioParameters {
   if (text.split("&", MAX_FIELDS + 1).length > MAX_FIELDS) throw twilioProblem(20001, `The request has more than ${MAX_FIELDS} parameters`);
   const parameters = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(text)) {
@@ -27,10 +27,10 @@ const MAX_NAME = 40;
 const MAX_NAMED = 5;
 
 /** Throws if a parameter is not among the known ones, or a single one occurs twice. */
-export function requireKnown(parameters: Parameters, known: ReadonlySet<string>, lists: ReadonlySet<string> = new Set()): void {
+export function requireKnown(parameters: TwilioParameters, known: ReadonlySet<string>, lists: ReadonlySet<string> = new Set()): void {
   const refused = [...parameters].filter(([name, values]) => !(known.has(name) && values.length === 1) && !lists.has(name));
   if (refused.length > 0) throw unsupported(refused.slice(0, MAX_NAMED).map(([name]) => name.slice(0, MAX_NAME)));
 }
 
 /** The value of a parameter. An empty value counts as absent, as with Twilio. */
-export const valueOf = (parameters: Parameters, name: string): string | undefined => parameters.get(name)?.[0] || undefined;
+export const valueOf = (parameters: TwilioParameters, name: string): string | undefined => parameters.get(name)?.[0] || undefined;

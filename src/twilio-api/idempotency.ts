@@ -6,14 +6,14 @@ import { fingerprintOf, idempotencyClaim, lockSecretOf, type IdempotencyClaim, t
 import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidFromBytes, uuidFromText } from "../lib/uuid.ts";
 import { twilioProblem } from "./errors.ts";
-import type { Parameters } from "./forms.ts";
+import type { TwilioParameters } from "./forms.ts";
 
 const HEADER = "i-twilio-idempotency-token";
 const VERSION_4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const MAX_LENGTH = 255;
 const UUID_BYTES = 16;
 
-export type ClaimOf = (credential: Credential, head: RequestHead, parameters: Parameters) => IdempotencyClaim | undefined;
+export type ClaimOf = (credential: Credential, head: RequestHead, parameters: TwilioParameters) => IdempotencyClaim | undefined;
 
 /** The claim of a request with the header. A UUID is the key itself, and any other text is hashed to one. */
 export function claimBy(box: SecretBox): ClaimOf {

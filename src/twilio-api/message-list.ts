@@ -3,7 +3,7 @@ import type { MessageFilter } from "../messages/queries.ts";
 import type { MessageId } from "../model/id.ts";
 import { firstUuidAt, MAX_UUID, NIL_UUID, type Uuid } from "../lib/uuid.ts";
 import { twilioProblem } from "./errors.ts";
-import { requireKnown, valueOf, type Parameters } from "./forms.ts";
+import { requireKnown, valueOf, type TwilioParameters } from "./forms.ts";
 import type { MessageResource } from "./message-resource.ts";
 import { readAddress } from "./new-message.ts";
 import { messageOfSid, messageSid } from "./sids.ts";
@@ -20,7 +20,7 @@ type Position = { page: number; size: number; token: string | undefined };
 
 export type ListRequest = { filter: MessageFilter; position: Position; query: string };
 
-export function readList(parameters: Parameters): ListRequest {
+export function readList(parameters: TwilioParameters): ListRequest {
   requireKnown(parameters, KNOWN);
   const position = readPosition(parameters);
   const { channel, address: recipient } = addressIn(parameters, "To");
@@ -49,14 +49,14 @@ export function readList(parameters: Parameters): ListRequest {
   };
 }
 
-function addressIn(parameters: Parameters, name: "To" | "From"): { channel: "whatsapp" | null; address: string | null } {
+function addressIn(parameters: TwilioParameters, name: "To" | "From"): { channel: "whatsapp" | null; address: string | null } {
   const text = valueOf(parameters, name);
   if (text === undefined) return { channel: null, address: null };
   const { channel, address } = readAddress(text);
   return { channel: channel === "whatsapp" ? channel : null, address };
 }
 
-function readPosition(parameters: Parameters): Position {
+function readPosition(parameters: TwilioParameters): Position {
   const size = wholeNumber(parameters, "PageSize", DEFAULT_SIZE);
   if (size < 1) throw twilioProblem(20001, "PageSize must be at least 1");
   const page = wholeNumber(parameters, "Page", 0);
@@ -65,7 +65,7 @@ function readPosition(parameters: Parameters): Position {
   return { page, size: Math.min(size, MAX_SIZE), token };
 }
 
-function wholeNumber(parameters: Parameters, name: string, absent: number): number {
+function wholeNumber(parameters: TwilioParameters, name: string, absent: number): number {
   const text = valueOf(parameters, name);
   if (text === undefined) return absent;
   if (!/^\d{1,7}$/.test(text) || Number(text) > MAX_PAGE) throw twilioProblem(20001, `${name} must be a whole number`);
@@ -85,7 +85,7 @@ const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?$
 
 /** The range of ids of the filters by date. Both ends are inclusive, and a date without a time is the whole day in UTC. The time is that of the
  *  creation, which is in the ids. */
-function rangeOf(parameters: Parameters): { from: Uuid; until: Uuid } {
+function rangeOf(parameters: TwilioParameters): { from: Uuid; until: Uuid } {
   const on = momentIn(parameters, "DateSent");
   const after = momentIn(parameters, "DateSent>");
   const before = momentIn(parameters, "DateSent<");
@@ -98,7 +98,7 @@ function rangeOf(parameters: Parameters): { from: Uuid; until: Uuid } {
 }
 
 /** The first millisecond of a date or second, and the first one after it. */
-function momentIn(parameters: Parameters, name: string): { startMs: number; endMs: number } | undefined {
+function momentIn(parameters: TwilioParameters, name: string): { startMs: number; endMs: number } | undefined {
   const text = valueOf(parameters, name);
   if (text === undefined) return undefined;
   const isDay = DAY.test(text);

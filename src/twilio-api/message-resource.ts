@@ -14,7 +14,7 @@ export const rfc2822 = (time: string): string => new Date(time).toUTCString().re
 const timeOrNull = (time: string | null): string | null => (time === null ? null : rfc2822(time));
 
 /** The files of a message. An inbound message can have several. */
-export function filesOf(record: Pick<MessageRecord, "content">): readonly MediaReference[] {
+export function filesOfRecord(record: Pick<MessageRecord, "content">): readonly MediaReference[] {
   const { content } = record;
   const first = mediaOf(content);
   if (first === undefined) return [];
@@ -25,13 +25,13 @@ export function filesOf(record: Pick<MessageRecord, "content">): readonly MediaR
 const STATUSES: Readonly<Record<string, string>> = { expired: "undelivered" };
 
 /** The status by Twilio's name. A message that never left is `failed`. */
-export function statusOf({ status, error }: Pick<MessageRecord, "status" | "error">): string {
+export function twilioStatus({ status, error }: Pick<MessageRecord, "status" | "error">): string {
   if (status === "expired" && error?.code === "ttl_expired") return "failed";
   return STATUSES[status] ?? status;
 }
 
 export const sidOfRecord = (record: Pick<MessageRecord, "id" | "content">): string =>
-  messageSid(idOfRecord(record), filesOf(record).length > 0);
+  messageSid(idOfRecord(record), filesOfRecord(record).length > 0);
 
 function idOfRecord({ id: text }: Pick<MessageRecord, "id">): MessageId {
   const id = decodeId("msg", text);
@@ -40,7 +40,7 @@ function idOfRecord({ id: text }: Pick<MessageRecord, "id">): MessageId {
 }
 
 /** The error by Twilio's code. Only a message that was not delivered has one. */
-export function errorOf({ status, error, provider }: MessageRecord): { code: number; message: string } | null {
+export function twilioErrorOf({ status, error, provider }: MessageRecord): { code: number; message: string } | null {
   return error === null || !["failed", "undelivered", "expired"].includes(status) ? null : toDeliveryError(error, provider?.name);
 }
 
@@ -54,7 +54,7 @@ export type MessageResource = ReturnType<typeof messageResource>;
 export function messageResource(record: MessageRecord, accountSid: string, details: SourceDetails = {}) {
   const sid = sidOfRecord(record);
   const uri = `/${API_VERSION}/Accounts/${accountSid}/Messages/${sid}`;
-  const error = errorOf(record);
+  const error = twilioErrorOf(record);
   const { channel, sender, recipient, segments } = record;
   return {
     body: record.body ?? "",
@@ -67,8 +67,8 @@ export function messageResource(record: MessageRecord, accountSid: string, detai
     error_message: error?.message ?? null,
     uri: `${uri}.json`,
     account_sid: accountSid,
-    num_media: String(filesOf(record).length),
-    status: statusOf(record),
+    num_media: String(filesOfRecord(record).length),
+    status: twilioStatus(record),
     messaging_service_sid: details.service ?? null,
     sid,
     date_sent: timeOrNull(record.direction === "inbound" ? record.created_at : record.sent_at),

@@ -3,7 +3,7 @@ import type { Channel } from "../links/channel.ts";
 import { isPossibleNumber, type Recipient } from "../model/phone-number.ts";
 import type { NewMessage } from "../messages/new-message.ts";
 import { twilioProblem, unsupported } from "./errors.ts";
-import { requireKnown, valueOf, type Parameters } from "./forms.ts";
+import { requireKnown, valueOf, type TwilioParameters } from "./forms.ts";
 
 export type TwilioMessage = {
   request: NewMessage;
@@ -28,7 +28,7 @@ const SINGLE = new Set([
 ]);
 const LISTS = new Set(["MediaUrl"]);
 
-/** Parameters that are accepted with the values that ask for nothing: their default, or what this service does in any case. */
+/** TwilioParameters that are accepted with the values that ask for nothing: their default, or what this service does in any case. */
 const WITHOUT_EFFECT: Readonly<Record<string, RegExp>> = {
   // Twilio itself has ignored the highest price since June 2024.
   MaxPrice: /^/,
@@ -49,7 +49,7 @@ const MAX_VALIDITY_SECONDS = 36_000;
 // Twilio allows ten. Links carry one.
 const MAX_MEDIA = 1;
 
-export function readNewMessage(parameters: Parameters, nowMs: number): TwilioMessage {
+export function readNewMessage(parameters: TwilioParameters, nowMs: number): TwilioMessage {
   requireKnown(parameters, KNOWN, LISTS);
   const refused = Object.entries(WITHOUT_EFFECT).filter(
     ([name, accepted]) => !accepted.test(valueOf(parameters, name) ?? "") && parameters.has(name),
@@ -105,7 +105,7 @@ const SENDER = /^(\+[1-9]\d{6,14}|\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11})$
 const SERVICE_SID = /^MG[0-9a-f]{32}$/i;
 
 /** Twilio takes the SID of a messaging service in place of a number, too. */
-function readSender(parameters: Parameters, channel: Channel): { sender: string | undefined; serviceSid: string | undefined } {
+function readSender(parameters: TwilioParameters, channel: Channel): { sender: string | undefined; serviceSid: string | undefined } {
   const from = valueOf(parameters, "From");
   const named = valueOf(parameters, "MessagingServiceSid");
   if (named !== undefined && !SERVICE_SID.test(named)) throw twilioProblem(21701);
@@ -138,7 +138,7 @@ const MIN_AHEAD_MS = 300_000;
 const MAX_AHEAD_MS = 35 * 24 * 3_600_000;
 
 /** Twilio sends a message at once whose request has a time without a schedule type, or no messaging service. That is refused here. */
-function readSendAt(parameters: Parameters, serviceSid: string | undefined, nowMs: number): string | undefined {
+function readSendAt(parameters: TwilioParameters, serviceSid: string | undefined, nowMs: number): string | undefined {
   const type = valueOf(parameters, "ScheduleType");
   const text = valueOf(parameters, "SendAt");
   if (type === undefined && text === undefined) return undefined;

@@ -1,7 +1,7 @@
 /** Sends the replies in the response of a client to an inbound message. A response that comes again, because its outcome could not be stored, sends
  *  nothing again. */
 import { hash } from "node:crypto";
-import type { CredentialRow } from "../compatible/queries.ts";
+import type { OpenedCredential } from "../compatible/read-credential.ts";
 import { Problem } from "../http/problem.ts";
 import { idempotencyClaim, lockSecretOf, type IdempotencyKey } from "../idempotency/key.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -11,7 +11,7 @@ import type { MediaLibrary } from "../media/library.ts";
 import type { Acceptor } from "../messages/accept.ts";
 import type { MessageRecord } from "../messages/message.ts";
 import { toTwilioError } from "./errors.ts";
-import type { Parameters } from "./forms.ts";
+import type { TwilioParameters } from "./forms.ts";
 import { withMedia } from "./message-media.ts";
 import { readNewMessage, writeAddress } from "./new-message.ts";
 import { detailsText } from "./source-details.ts";
@@ -23,7 +23,7 @@ export type Replying = { acceptor: Acceptor; media: MediaLibrary };
 type ReplyParts = { replying: Promise<Replying>; box: SecretBox };
 
 type Reply = {
-  credential: CredentialRow;
+  credential: OpenedCredential;
   /** The inbound message. */
   record: MessageRecord;
   verb: TwimlMessage;
@@ -36,8 +36,11 @@ type Reply = {
 const UUID_BYTES = 16;
 
 /** Returns why the reply cannot be sent. Throws if that may change. */
-export async function sendReply({ replying, box }: ReplyParts, { credential, record, verb, from, key }: Reply): Promise<Error | undefined> {
-  const { account_id: accountId, environment, id: keyId, scopes } = credential;
+export async function sendTwimlReply(
+  { replying, box }: ReplyParts,
+  { credential, record, verb, from, key }: Reply,
+): Promise<Error | undefined> {
+  const { accountId, environment, id: keyId, scopes } = credential;
   if (!scopes.includes("messages:send")) return new Error("the credential lacks the scope messages:send");
   const digest = Buffer.from(hash("sha256", `twiml ${key}`, "hex"), "hex");
   const environmentKey = `${uuidToText(accountId)}/${environment}`;
@@ -71,7 +74,7 @@ function formOf(
   { body, media, to, from, statusCallback }: TwimlMessage,
   { channel, sender, recipient }: MessageRecord,
   base: URL,
-): Parameters {
+): TwilioParameters {
   const absolute = (text: string): string => resolveUrl(text, base)?.href ?? text;
   return new Map<string, string[]>([
     ["To", [to ?? writeAddress(channel, sender ?? "")]],

@@ -9,7 +9,7 @@ import { Type } from "../http/schema.ts";
 import type { AuditedCall, Executed, Replay } from "../idempotency/once.ts";
 import { authenticateBy, lastEnvironmentBy } from "./api.ts";
 import { toTwilioError, twilioProblem } from "./errors.ts";
-import { parseParameters, type Parameters } from "./forms.ts";
+import { parseParameters, type TwilioParameters } from "./forms.ts";
 import { claimBy, type ClaimOf } from "./idempotency.ts";
 import { accountSid } from "./sids.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -22,7 +22,7 @@ export type TwilioRequest = {
   credential: CompatibleCredential;
   accountSid: string;
   params: Readonly<Record<string, string>>;
-  parameters: Parameters;
+  parameters: TwilioParameters;
   /** The path without the base path, as the resources name themselves. */
   path: string;
   /** For features that store the response with the idempotency key of the request. */
@@ -84,7 +84,7 @@ function splitOnce(text: string, separator: string): string[] {
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
-function readForm(body: Buffer, contentType: string | undefined, query: string): Parameters {
+function readForm(body: Buffer, contentType: string | undefined, query: string): TwilioParameters {
   if (query !== "") throw twilioProblem(20001, "The parameters of a POST request belong in its body");
   if (body.length > 0 && !FORM_TYPE.test(contentType ?? ""))
     throw new Problem("unsupported_media_type", { detail: "Send Content-Type: application/x-www-form-urlencoded" });

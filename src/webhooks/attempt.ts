@@ -33,7 +33,7 @@ export type UnusableResponse = { kind: "unusable"; response: HttpResponse; error
 /** The forms, by the API. */
 export type CallbackForms = ReadonlyMap<string, CallbackForm>;
 
-type AttemptParts = {
+export type AttemptParts = {
   client: HttpClient;
   /** Calls the clients of compatible APIs. */
   callbackClient?: HttpClient;

@@ -233,12 +233,9 @@ test("a deleted message is gone for Twilio's clients, and has no data of its rec
   const sid = await delivered(to);
   const [sent] = (await own.messages.list({ recipient: to })).data;
   assert.equal(await user.client.messages(sid).remove(), true);
-  for (const work of [
-    user.client.messages(sid).fetch(),
-    user.client.messages(sid).remove(),
-    user.client.messages(sid).update({ body: "" }),
-  ]) {
-    const { status, code } = await refusal(work);
+  const message = user.client.messages(sid);
+  for (const work of [() => message.fetch(), () => message.remove(), () => message.update({ body: "" })]) {
+    const { status, code } = await refusal(work());
     assert.deepEqual([status, code], [404, 20404]);
   }
   assert.deepEqual(await user.client.messages.list({ to }), []);
@@ -338,12 +335,9 @@ describe("errors", () => {
 
   test("of resources that this service does not have are 404", async () => {
     const { calls, incomingPhoneNumbers } = user.client;
-    for (const work of [
-      calls.list({ limit: 1 }),
-      incomingPhoneNumbers.list({ limit: 1 }),
-      user.client.messages(`SM${"0".repeat(32)}`).fetch(),
-    ])
-      assert.equal((await refusal(work)).code, 20404);
+    const message = user.client.messages(`SM${"0".repeat(32)}`);
+    for (const work of [() => calls.list({ limit: 1 }), () => incomingPhoneNumbers.list({ limit: 1 }), () => message.fetch()])
+      assert.equal((await refusal(work())).code, 20404);
     const deep = await send("GET", "/2010-04-01/x".padEnd(300, "/x"));
     assert.deepEqual([deep.status, deep.json["code"]], [404, 20404]);
   });
