@@ -56,6 +56,7 @@ test("without any setting the defaults hold", () => {
     isMigrating: true,
     tls: undefined,
     trustedProxies: [],
+    twilioHost: undefined,
     logLevel: "info",
     logSample: 1,
     maxConnections: 10_000,

@@ -16,6 +16,7 @@ import { REMOVED_VARIABLES, SETTINGS, type Role, type Setting } from "./settings
 import {
   type SettingValue,
   readWorkers,
+  readDomain,
   readDrain,
   readNumber,
   readLogStyle,
@@ -52,6 +53,7 @@ export type Config = {
   logLevel: LogLevel;
   /** The share of the successful requests that are logged. */
   logSample: number;
+  twilioHost: string | undefined;
   metricsAllow: AddressSet;
   /** Connections of all peers to all workers. */
   maxConnections: number;
@@ -177,6 +179,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
       allow: addressSet(readCidrs(read("webhookAllow"), faults)),
       deny: addressSet(readCidrs(read("webhookDeny"), faults)),
     },
+    twilioHost: readDomain(read("twilioHost"), faults),
     roles: readRoles(read("roles"), faults),
     workers: readWorkers(read("workers"), databaseUrl === undefined, faults),
     drainMs: readDrain(read("drain"), isLoopback(host) && proxies.length === 0, faults),

@@ -58,7 +58,7 @@ type RouteParts = {
   exporter: RecipientExporter;
   media: Omit<MediaRouteParts, "db">;
   compatibleCredentials: CredentialChanger;
-  compatible: Omit<CompatibleRouteParts, "db" | "clock" | "acceptor" | "setup">;
+  compatible: Pick<CompatibleRouteParts, "box" | "gate" | "users">;
 };
 
 /** Builds the routes. A caller that only reads the rows, such as `scripts/openapi/`, may leave the parts empty. */
@@ -83,6 +83,6 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...compatibleCredentialRoutes(db, compatibleCredentials),
     ...auditRoutes(db),
     ...requestLogRoutes(db),
-    ...compatibleRoutes({ db, clock, acceptor, setup, ...compatible }),
+    ...compatibleRoutes({ db, clock, acceptor, setup, composer, messages, eraser, ...compatible }),
   ];
 };

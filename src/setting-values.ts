@@ -65,6 +65,15 @@ export function readShare({ text = "", from }: SettingValue, faults: string[]): 
   return 1;
 }
 
+const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL}){0,20}$`);
+
+export function readDomain({ text, from }: SettingValue, faults: string[]): string | undefined {
+  const domain = text?.toLowerCase();
+  if (domain !== undefined && !DOMAIN.test(domain)) faults.push(`${from}: must be a domain such as twilio.example.com, not "${text}"`);
+  return domain;
+}
+
 export function readMigrate({ text, from }: SettingValue, faults: string[]): boolean {
   if (text !== "auto" && text !== "off") faults.push(`${from}: must be auto or off, not "${text}"`);
   return text !== "off";

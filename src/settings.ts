@@ -287,6 +287,13 @@ export const SETTINGS = {
     env: "GODWIT_WEBHOOK_DENY",
     help: "CIDR blocks to which webhooks and links of accounts never connect, such as the NAT64 prefix of your network",
   },
+  twilioHost: {
+    flag: "twilio-host",
+    value: "DOMAIN",
+    example: "twilio.example.com",
+    env: "GODWIT_TWILIO_HOST",
+    help: "domain with the hosts `api`, `messaging`, `verify` and `lookups` below it, whose names clients of Twilio's API use in place of the path `/twilio`",
+  },
   ...TRACING_SETTINGS,
   previousSecretKey: {
     flag: "",

@@ -53,7 +53,13 @@ export function trustProxies(proxies: readonly string[]): ProxyTrust {
 }
 
 /** The same for all requests of a server. `onUnread` gets each response, with its length, that the operating system has not taken at once. */
-export type ExchangeOptions = { proxies: ProxyTrust; isTls: boolean; onUnread: (exchange: Exchange, bytes: number) => void };
+export type ExchangeOptions = {
+  proxies: ProxyTrust;
+  isTls: boolean;
+  /** The base paths of host names whose paths leave them out. */
+  basePaths?: ReadonlyMap<string, string> | undefined;
+  onUnread: (exchange: Exchange, bytes: number) => void;
+};
 
 export class Exchange {
   readonly requestId = newRequestId();
@@ -107,6 +113,15 @@ export class Exchange {
   /** The path with its query, as the client sent it. */
   get url(): string {
     return this.request.url ?? "";
+  }
+
+  /** The path with its query, as the router knows it. */
+  get routedUrl(): string {
+    const { basePaths, proxies } = this.#options;
+    if (basePaths === undefined || basePaths.size === 0) return this.url;
+    const host = proxies.forwarded(this.request, "x-forwarded-host") ?? this.request.headers.host ?? "";
+    const base = basePaths.get(host.replace(/:\d+$/, "").toLowerCase());
+    return base === undefined || !this.url.startsWith("/") ? this.url : base + this.url;
   }
 
   get head(): RequestHead {
@@ -181,7 +196,7 @@ export function createRouter(rows: readonly RoutedRow[]) {
   for (const row of rows) router.on(row.method === "GET" ? ["GET", "HEAD"] : row.method, row.path, () => undefined, row);
   /** Finds the row of a request and reads the parameters of its path and query. Undefined: no row. Throws for a URL that cannot be decoded. */
   const find = (exchange: Exchange): RoutedRow | undefined => {
-    const found = router.find(exchange.method as HTTPMethod, exchange.url);
+    const found = router.find(exchange.method as HTTPMethod, exchange.routedUrl);
     if (found === null) return undefined;
     const row = found.store as RoutedRow | null;
     if (row === null) throw new Problem("invalid_request_payload", { detail: "the URL is not valid" });

@@ -2,73 +2,27 @@
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { setImmediate } from "node:timers/promises";
-import type { Authenticator } from "../access/authenticate.ts";
-import type { Limiter } from "../access/limiter.ts";
 import { Problem, unavailable } from "../http/problem.ts";
-import { errorFields, type Log } from "../model/log.ts";
-import type { AddressSet } from "../lib/addresses.ts";
-import type { SecretBox } from "../lib/secret-box.ts";
+import { errorFields } from "../model/log.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
-import type { Tracing } from "../tracing/tracing.ts";
-import { admit, chargeMore, isAdmitted, lastEnvironmentOf, type AccountTurns, type Admitted } from "./admit.ts";
+import { admit, chargeMore, isAdmitted, lastEnvironmentOf, type Admitted } from "./admit.ts";
 import { createRouter, Exchange, routerPath, trustProxies, type ExchangeOptions, type RoutedRow, type Router } from "./exchange.ts";
 import { FailedAuthentications } from "./failed-authentications.ts";
-import { collectBody, declaredBytes, hasCostlyRest, holdBody, Intake, NO_BODY_ALLOWED, type IntakeLimits } from "./intake.ts";
+import { collectBody, declaredBytes, hasCostlyRest, holdBody, Intake, NO_BODY_ALLOWED } from "./intake.ts";
 import { certificateEnd, listenOn } from "./listening.ts";
-import type { Metrics } from "./metrics.ts";
 import { OpenConnections } from "./open-connections.ts";
 import type { Page } from "./page.ts";
 import { createReader } from "./read-request.ts";
-import {
-  beginSpan,
-  callerOf,
-  malformation,
-  MAX_HEADERS,
-  report,
-  respondWithPage,
-  sendRefusal,
-  sendReply,
-  singles,
-  type Reports,
-} from "./requests.ts";
+import { beginSpan, callerOf, malformation, MAX_HEADERS, report, respondWithPage, sendRefusal, sendReply, singles } from "./requests.ts";
+import type { ServerOptions } from "./server-options.ts";
 import { unmatched } from "./similar-path.ts";
 import { BODY_LIMIT_BYTES, CLIENT_CLOSED, toProblem } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
 import { closeUnread, guardSockets, limitRest, Pipelines, refuseOutsider } from "./sockets.ts";
 import { begin, goneSignal, pumpFrames } from "./stream.ts";
-import { UnreadResponses, type ResponseLimits } from "./unread-responses.ts";
+import { UnreadResponses } from "./unread-responses.ts";
 import { MAX_UPLOAD_MS, Uploads } from "./uploads.ts";
-
-export type ServerOptions = {
-  host: string;
-  port: number;
-  /** The number of processes that share the port. */
-  workers: number;
-  tls: { cert: Buffer; key: Buffer } | undefined;
-  trustedProxies: readonly string[];
-  /** The addresses that can read the metrics, also beside trusted proxies. */
-  metricsAllow: AddressSet;
-  requestTimeoutMs: number;
-  responseStallMs: number;
-  failureDelayMs: number;
-  intake: IntakeLimits;
-  responses: ResponseLimits;
-  routes: readonly Route[];
-  /** The paths that need no credential: health, metrics, documents. */
-  pages: readonly Page[];
-  authenticator: Authenticator;
-  limiter: Limiter;
-  /** Makes the keyed hashes of idempotency keys. */
-  box: SecretBox;
-  turns: AccountTurns;
-  metrics: Metrics;
-  log: Log;
-  tracing?: Tracing | undefined;
-  reports: Reports;
-  /** The service is about to stop, and still serves: its clients are asked to leave. */
-  isDraining: () => boolean;
-};
 
 const MAX_HEADER_BYTES = 16_384;
 // Longer than common load balancers keep a connection idle, so that the load balancer closes it and not this server.
@@ -103,7 +57,12 @@ export class Server {
     const { routes, pages, trustedProxies, tls, metrics } = options;
     this.#options = options;
     const unread = new UnreadResponses(options.responses, options.responseStallMs, (reason) => metrics.rejected(reason));
-    this.#exchangeOptions = { proxies: trustProxies(trustedProxies), isTls: tls !== undefined, onUnread: unread.add };
+    this.#exchangeOptions = {
+      proxies: trustProxies(trustedProxies),
+      isTls: tls !== undefined,
+      basePaths: options.basePaths,
+      onUnread: unread.add,
+    };
     this.#failures = new FailedAuthentications(options.failureDelayMs);
     this.#paths = [...new Set(routes.map(({ path }) => path))];
     this.#router = createRouter([...routes.map((route) => this.#rowOf(route)), ...pages.map((page) => this.#rowOfPage(page))]);

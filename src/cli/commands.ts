@@ -26,6 +26,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     "create, list and revoke users of the Kannel API",
     async () => (await import("./compatible-credentials.ts")).kannelCredentials,
   ),
+  "twilio-credentials": row(
+    "operator",
+    "create, list and revoke users of the Twilio API",
+    async () => (await import("./compatible-credentials.ts")).twilioCredentials,
+  ),
   "signing-keys": row(
     "operator",
     "list and rotate the keys that access tokens are signed with",

@@ -76,6 +76,18 @@ export const kannelCredentials = credentialCommand("kannel", {
   ],
 });
 
+export const twilioCredentials = credentialCommand("twilio", {
+  about:
+    "A credential of the Twilio API is an account SID with an auth token, or an API key with its secret. It sends through one environment of one account by /twilio/2010-04-01.",
+  settings: "a setting of the client: type=api_key for an API key, sms_url=https://example.com/sms for inbound messages",
+  examples: [
+    ["An account SID with an auth token:", "godwit twilio-credentials create --environment live"],
+    ["With the URL for inbound messages:", "godwit twilio-credentials create --environment live --set sms_url=https://example.com/sms"],
+    ["An API key:", "godwit twilio-credentials create --environment live --set type=api_key"],
+    ["All credentials:", "godwit twilio-credentials list"],
+  ],
+});
+
 async function create(source: MessageSource, input: Input): Promise<void> {
   const environment = neededFlag(input.flags, "environment");
   if (!isEnvironment(environment)) throw new UsageError(`--environment must be test or live, not ${environment}`);

@@ -14,6 +14,12 @@ export function parseBoundedUrl(text: string): URL | null {
   return authority.length > MAX_AUTHORITY_LENGTH ? null : URL.parse(text);
 }
 
+/** The URL of a text that may be a path below another URL. Null as for `parseBoundedUrl`, and for a text that names a host without a scheme. */
+export function resolveUrl(text: string, base: URL): URL | null {
+  if (/^([a-z][a-z\d+.-]*:|[/\\]{2})/i.test(text)) return parseBoundedUrl(text);
+  return text.length > MAX_URL_LENGTH || /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text, base.href);
+}
+
 /** The URL of a text that was checked before. Throws if it is none. */
 export function requireUrl(text: string): URL {
   const url = parseBoundedUrl(text);

@@ -176,6 +176,8 @@ export type MessageFilter = {
   from: Uuid;
   before: Uuid;
   recipient: string | null;
+  /** Not in our own API: no index serves it. */
+  sender: string | null;
   clientReference: string | null;
   status: string | null;
   channel: string | null;
@@ -192,7 +194,7 @@ const FOUND = `
 const listBy = (condition: string): Prepared =>
   scanStatement({
     scan: `
-  select id, recipient, client_reference, status, channel, direction, batch_id, error
+  select id, recipient, sender, client_reference, status, channel, direction, batch_id, error
     from messages
    where account_id = $1 and environment = $2 and id >= $5 and id < $6${condition}`,
     filter: `($7::text is null or recipient = $7)
@@ -201,7 +203,8 @@ const listBy = (condition: string): Prepared =>
      and ($10::text is null or channel = $10)
      and ($11::text is null or direction = $11)
      and ($12::uuid is null or batch_id = $12)
-     and ($13::text is null or error ->> 'code' = $13)`,
+     and ($13::text is null or error ->> 'code' = $13)
+     and ($14::text is null or sender = $14)`,
     whole: FOUND,
   });
 
@@ -232,12 +235,13 @@ export async function listInbound(
 
 /** A page of messages, newest first. */
 export async function listMessages(db: Queryable, owner: Owner, filter: MessageFilter, limit: number): Promise<ListPage<Message>> {
-  const { from, before, recipient, clientReference, status, channel, direction, batchId, errorCode } = filter;
+  const { from, before, recipient, sender, clientReference, status, channel, direction, batchId, errorCode } = filter;
   const byNumber = recipient !== null ? listByRecipient : listAll;
   const statement = batchId !== null ? listByBatch : clientReference !== null ? listByReference : byNumber;
   const isFiltered =
-    [status, channel, direction, batchId, errorCode].some((value) => value !== null) || (clientReference !== null && recipient !== null);
-  const values = [from, before, recipient, clientReference, status, channel, direction, batchId, errorCode];
+    [status, channel, direction, batchId, errorCode, sender].some((value) => value !== null) ||
+    (clientReference !== null && recipient !== null);
+  const values = [from, before, recipient, clientReference, status, channel, direction, batchId, errorCode, sender];
   const { items, next } = await readPage<MessageRow>(db, statement, { owner, limit, isFiltered, values });
   return { items: items.map(messageOfRow), next };
 }

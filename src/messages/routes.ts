@@ -218,6 +218,7 @@ function toFilter(query: Static<typeof ListQuery>): MessageFilter {
   return {
     ...idRange(query),
     recipient: query.recipient ?? null,
+    sender: null,
     clientReference: query.client_reference ?? null,
     status: query.status ?? null,
     channel: query.channel ?? null,

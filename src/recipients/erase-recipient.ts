@@ -18,9 +18,9 @@ import { eraseEntry, eraseMessage } from "../messages/erased.ts";
 import type { Message } from "../messages/message.ts";
 import { isFinished } from "../messages/states.ts";
 import { NIL_UUID, type Uuid } from "../lib/uuid.ts";
-import type { EventId } from "../model/id.ts";
-import type { Owner, Environment } from "../model/owner.ts";
-import { environmentField, Type, type Static } from "../http/schema.ts";
+import { encodeId, type EventId, type MessageId } from "../model/id.ts";
+import type { Owner } from "../model/owner.ts";
+import { erasedSince, erasureRecord, noCounts, type ErasureCounts } from "./erasure-record.ts";
 import {
   deleteFallbacks,
   eraseResponses,
@@ -76,6 +76,18 @@ export class RecipientEraser {
       return jsonResponse(erasureRecord(environment, counts, !isDone));
     };
     return this.#once.transaction(credential, claim, finish, admit);
+  }
+
+  /** Erases one finished message and its timeline. The message stays as a record without the data of the person, like those of an erasure.
+   *  Returns false if the message is with a carrier, or has not been sent yet. */
+  async eraseMessage(call: EraseCall, { id, accountId, environment, direction, recipient, sender }: Message): Promise<boolean> {
+    const person = { accountId, environment, recipient: (direction === "inbound" ? (sender ?? "") : recipient) as Recipient };
+    const record = (tx: Tx, changes: Record<string, unknown>): Promise<void> => {
+      const target = { type: "message", id: encodeId("msg", id) } as const;
+      const origin = call.origin();
+      return recordChange(tx, this.#parts.clock.now(), { ...person, origin }, { action: "recipient.erased", target, changes });
+    };
+    return new PersonErasure({ ...this.#parts, record }, person).eraseFinished(id);
   }
 
   /** Erases the rest. Returns false if too much has been added meanwhile. */
@@ -136,6 +148,16 @@ class PersonErasure {
     return false;
   }
 
+  /** Erases a message of the person, unless it is not finished. */
+  eraseFinished(id: MessageId): Promise<boolean> {
+    return this.#inPage(async (tx) => {
+      const [message] = await lockMessages(tx, withOwner(this.#person, [{ id }]));
+      if (message === undefined || !isFinished(message.status)) return false;
+      await this.#eraseMessagePage(tx, [message]);
+      return true;
+    });
+  }
+
   /** Runs a page in a transaction of its own, with its entry in the audit log. */
   #inPage<T>(page: (tx: Tx) => Promise<T>): Promise<T> {
     const before = { ...this.counts };
@@ -193,7 +215,7 @@ class PersonErasure {
     return false;
   }
 
-  async #eraseMessagePage(tx: Tx, page: readonly ScannedMessage[]): Promise<void> {
+  async #eraseMessagePage(tx: Tx, page: readonly Pick<ScannedMessage, "id">[]): Promise<void> {
     const { recipient, ...owner } = this.#person;
     const locked = await lockMessages(tx, withOwner(owner, page));
     // Another erasure may have erased some of them meanwhile.
@@ -293,58 +315,3 @@ function groupsOf(entries: readonly EntrySize[]): EntrySize[][] {
   }
   return groups;
 }
-
-const count = (description: string) => Type.Integer({ minimum: 0, examples: [0], description });
-
-export const ErasureRecord = Type.Object(
-  {
-    object: Type.Literal("erasure"),
-    environment: environmentField,
-    erased: Type.Object(
-      {
-        messages: count("Messages to the person and from the person."),
-        events: count("Events of these messages and of suppressions, and other entries of timelines."),
-        fallbacks: count("Fallbacks that had not started yet."),
-        webhook_deliveries: count("Deliveries whose responses were removed."),
-        verifications: count("Verifications; pending ones are canceled."),
-        suppressions: count("Suppressions, active or lifted. Active opt-outs stay in effect, as keyed hashes."),
-        media: count("Files that were sent to the person or came from the person, and nobody else."),
-        stored_responses: count("Responses that were stored for idempotency keys, other than records of messages."),
-      },
-      { description: `The number of records that this request has erased. The records stay, with \`${ERASED}\` in place of the number.` },
-    ),
-    canceled: count("Scheduled and queued messages that were canceled first. They are counted as erased too."),
-    unfinished: count("Messages that are with a carrier and were not erased. Repeat the request when they have a final status."),
-    has_more: Type.Boolean({ description: "Whether the limit of one request was reached. Repeat the request with a new idempotency key." }),
-  },
-  { title: "Erasure", description: "The result of an erasure." },
-);
-
-type ErasureCounts = Static<typeof ErasureRecord>["erased"] & { canceled: number; unfinished: number };
-
-const noCounts = (): ErasureCounts => ({
-  messages: 0,
-  events: 0,
-  fallbacks: 0,
-  webhook_deliveries: 0,
-  verifications: 0,
-  suppressions: 0,
-  media: 0,
-  stored_responses: 0,
-  canceled: 0,
-  unfinished: 0,
-});
-
-/** The records that were erased between two counts, for the audit log. */
-const erasedSince = (before: ErasureCounts, after: ErasureCounts): Record<string, number> =>
-  Object.fromEntries(
-    Object.entries(after)
-      .map(([name, number]): [string, number] => [name, number - before[name as keyof ErasureCounts]])
-      .filter(([name, number]) => number > 0 && name !== "unfinished"),
-  );
-
-const erasureRecord = (
-  environment: Environment,
-  { canceled, unfinished, ...erased }: ErasureCounts,
-  hasMore: boolean,
-): Static<typeof ErasureRecord> => ({ object: "erasure", environment, erased, canceled, unfinished, has_more: hasMore });

@@ -169,7 +169,7 @@ type ReadPage = <T>(query: (db: Database) => Promise<T>) => Promise<T>;
 const PAGE = 25;
 const ENTRIES = 100;
 
-const NO_FILTER = { from: NIL_UUID, clientReference: null, status: null, channel: null, batchId: null, errorCode: null };
+const NO_FILTER = { from: NIL_UUID, sender: null, clientReference: null, status: null, channel: null, batchId: null, errorCode: null };
 
 /** All lines of an export but the last one. */
 async function* exportLines(person: Person, read: ReadPage, nowMs: () => number): AsyncGenerator<ExportLine> {

@@ -2,7 +2,8 @@
 import { route, toResponse, type Route } from "../api/route.ts";
 import { HINT, Type } from "../http/schema.ts";
 import { ERASED, type Recipient } from "../model/phone-number.ts";
-import { ErasureRecord, type RecipientEraser } from "./erase-recipient.ts";
+import type { RecipientEraser } from "./erase-recipient.ts";
+import { ErasureRecord } from "./erasure-record.ts";
 import type { RecipientExporter } from "./export-recipient.ts";
 
 // Carriers deliver messages of short codes, of names and of numbers that no country has. The records have them as the carrier wrote them.

@@ -3,6 +3,7 @@ import { sealingJob } from "../audit/seal.ts";
 import { publishAuditEvent } from "../events/publish.ts";
 import { listAccounts } from "../access/queries.ts";
 import type { Metrics } from "../api/metrics.ts";
+import type { Replying } from "../twilio-api/replies.ts";
 import { callbackForms } from "../compatible-apis.ts";
 import { batchCompletion } from "../batches/complete.ts";
 import type { Config } from "../config.ts";
@@ -26,6 +27,7 @@ import { mediaWatch, watchMediaBytes } from "../media/metrics.ts";
 import { Downloads, type DownloadsParts } from "../media/downloads.ts";
 import { openMedia, type OpenMedia } from "../media/open-media.ts";
 import { mediaUpkeepJob } from "../media/upkeep.ts";
+import { Acceptor } from "../messages/accept.ts";
 import { Composer } from "../messages/compose.ts";
 import { LastSenders } from "../messages/last-senders.ts";
 import type { Handover } from "../messages/handover.ts";
@@ -48,7 +50,7 @@ import { AddressGate } from "../outbound/address-gate.ts";
 import { HttpClient } from "../outbound/http-client.ts";
 import { Signer } from "../webhooks/signature.ts";
 import { announceDeliveries, deliveriesOf, WEBHOOK_LANE } from "../webhooks/announcements.ts";
-import { CALL_LIMITS } from "../webhooks/attempt.ts";
+import { CALL_LIMITS, CALLBACK_LIMITS } from "../webhooks/attempt.ts";
 import { WebhookWorker } from "../webhooks/worker.ts";
 import type { Stops, Storage } from "./open-storage.ts";
 
@@ -77,7 +79,7 @@ export async function startBackground(shared: Process) {
   const { config, db, clock, metrics, log, stops } = shared;
   // One for all names that customers supply: the threads of the system are few.
   const gate = new AddressGate(config.webhookAddresses);
-  const { wakeWebhooks, webhookHandover } = startWebhooks(shared, gate);
+  const { wakeWebhooks, webhookHandover, acceptReplies } = startWebhooks(shared, gate);
   const accounts = await findAccounts(db, config);
   const linkMeter = new LinkMeter({
     db,
@@ -140,6 +142,10 @@ export async function startBackground(shared: Process) {
   watchMediaBytes(metrics.registry, db);
   const composer = new Composer({ db, media: media.store, clock, linkDirectory, templates, lastSenders: new LastSenders(db) });
   const { handover, reload } = await startDelivery(shared, { hosts, composer });
+  acceptReplies({
+    acceptor: new Acceptor({ ...shared, composer, handover, wakeWebhooks, webhookHandover, watch: metrics }),
+    media: media.store,
+  });
   if (config.roles.has("dispatch")) startDownloads({ ...shared, linkDirectory, wakeWebhooks, files: media.store });
   startUpkeep(shared, wakeWebhooks, media);
   /** Links that have not changed keep their connection. */
@@ -170,13 +176,21 @@ export async function startBackground(shared: Process) {
   };
 }
 
+type StartedWebhooks = {
+  wakeWebhooks: WakeWebhooks;
+  webhookHandover: WebhookHandover | undefined;
+  /** Lets the worker send the replies of clients of compatible APIs. */
+  acceptReplies: (replying: Replying) => void;
+};
+
 /** Delivers webhooks in this process if that is its role, and wakes the workers of the others. */
-function startWebhooks(shared: Process, gate: AddressGate): { wakeWebhooks: WakeWebhooks; webhookHandover: WebhookHandover | undefined } {
+function startWebhooks(shared: Process, gate: AddressGate): StartedWebhooks {
   const { config, timings, db, box, announcer, metrics, stops } = shared;
-  const forms = callbackForms({ ...shared, gate });
+  const { promise: replying, resolve: acceptReplies } = Promise.withResolvers<Replying>();
+  const forms = callbackForms({ ...shared, twilioHost: config.twilioHost, replying });
   watchOutbox(metrics.registry, db);
   const announce: WakeWebhooks = (queued) => announceDeliveries(announcer, queued);
-  if (!config.roles.has("webhooks")) return { wakeWebhooks: announce, webhookHandover: undefined };
+  if (!config.roles.has("webhooks")) return { wakeWebhooks: announce, webhookHandover: undefined, acceptReplies };
   const wakeWebhooks: WakeWebhooks = (queued) => {
     worker.wake(queued);
     announce(queued);
@@ -184,6 +198,7 @@ function startWebhooks(shared: Process, gate: AddressGate): { wakeWebhooks: Wake
   const worker = new WebhookWorker({
     ...shared,
     client: new HttpClient({ gate, ...CALL_LIMITS }),
+    callbackClient: new HttpClient({ gate, ...CALLBACK_LIMITS }),
     signer: new Signer(box),
     forms,
     wakeWebhooks,
@@ -200,7 +215,7 @@ function startWebhooks(shared: Process, gate: AddressGate): { wakeWebhooks: Wake
     if (lane === WEBHOOK_LANE) worker.wake(deliveriesOf(announced));
   });
   worker.start();
-  return { wakeWebhooks, webhookHandover: worker.handover };
+  return { wakeWebhooks, webhookHandover: worker.handover, acceptReplies };
 }
 
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.

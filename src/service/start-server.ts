@@ -17,7 +17,7 @@ import { Server } from "../api/server.ts";
 import { preferStandby, watchStandby } from "../api/standby-reads.ts";
 import { CompatibleAuthenticator } from "../compatible/authenticate.ts";
 import { CredentialChanger } from "../compatible/change-credential.ts";
-import { COMPATIBLE_APIS } from "../compatible-apis.ts";
+import { basePathsOf, COMPATIBLE_APIS } from "../compatible-apis.ts";
 import { BatchAcceptor } from "../batches/accept-batch.ts";
 import { metricsIn } from "../lib/metrics.ts";
 import { isKeyShared, readTlsFiles } from "../lib/tls-files.ts";
@@ -87,6 +87,7 @@ export async function startServer(shared: Process, background: Background, optio
   stops.push(() => requestLog.stop());
   const server = new Server({
     ...config,
+    basePaths: basePathsOf(config),
     intake: intakeLimits(config),
     responses: responseLimits(config),
     failureDelayMs: shared.timings.failureDelayMs,

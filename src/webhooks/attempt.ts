@@ -5,7 +5,7 @@ import { isoTime } from "../lib/time.ts";
 import { parseBoundedUrl } from "../lib/urls.ts";
 import { childOf, traceHeaders, type Trace } from "../lib/trace.ts";
 import { describeFailure } from "../outbound/failure.ts";
-import type { HttpClient, HttpFailure, HttpOutcome, HttpRequest } from "../outbound/http-client.ts";
+import type { HttpClient, HttpFailure, HttpOutcome, HttpRequest, HttpResponse } from "../outbound/http-client.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Attributes, Span, Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
@@ -25,16 +25,30 @@ export type CallbackForm = (
   delivery: ClaimedDelivery,
   call: (request: HttpRequest) => Promise<HttpOutcome>,
   signal: AbortSignal,
-) => Promise<HttpOutcome | undefined>;
+) => Promise<HttpOutcome | UnusableResponse | undefined>;
+
+/** A response whose instructions cannot be carried out. The client has processed the request, so it is not called again. */
+export type UnusableResponse = { kind: "unusable"; response: HttpResponse; error: Error };
 
 /** The forms, by the API. */
 export type CallbackForms = ReadonlyMap<string, CallbackForm>;
 
-type AttemptParts = { client: HttpClient; signer: Signer; clock: Clock; forms?: CallbackForms; tracing?: Tracing | undefined };
+export type AttemptParts = {
+  client: HttpClient;
+  /** Calls the clients of compatible APIs. */
+  callbackClient?: HttpClient;
+  signer: Signer;
+  clock: Clock;
+  forms?: CallbackForms;
+  tracing?: Tracing | undefined;
+};
 
 /** The limits of a call. Only the status counts: the call does not wait for a slow or long body, whose first bytes are kept for the record.
  *  The look-up of a name takes up to seven seconds, if a name server is silent. */
 export const CALL_LIMITS = { timeoutMs: 15_000, connectMs: 10_000, bodyMs: 1_000, maxBodyBytes: 16_384, keptBytes: 512 };
+
+/** The client of a compatible API may respond with instructions, which are read as a whole. */
+export const CALLBACK_LIMITS = { ...CALL_LIMITS, keptBytes: CALL_LIMITS.maxBodyBytes };
 
 const GONE = 410;
 
@@ -55,7 +69,7 @@ export async function attemptDelivery(parts: AttemptParts, delivery: ClaimedDeli
 }
 
 async function attemptCallback(
-  { client, clock, forms, tracing }: AttemptParts,
+  { client, callbackClient = client, clock, forms, tracing }: AttemptParts,
   delivery: ClaimedDelivery,
   source: string,
   signal: AbortSignal,
@@ -67,13 +81,27 @@ async function attemptCallback(
   let span: Span | undefined;
   const call = (request: HttpRequest): Promise<HttpOutcome> => {
     span ??= tracing?.begin(`webhook ${row.type}`, "client", row.trace, attributesOf(delivery));
-    return client.call(request, signal);
+    return callbackClient.call(request, signal);
   };
-  const reply = await form(delivery, call, signal).catch((error: Error) => notCalled(error));
+  const result = await form(delivery, call, signal).catch((error: Error) => notCalled(error));
+  const reply = result?.kind === "unusable" ? unusable(result) : result;
   if (reply === undefined) return { settlement: settledWithoutAttempt(row, "dropped"), reply, isGone: false };
   span?.end(outcomeOf(reply), !isSuccess(reply));
   // The URL is often that of one message, so 410 says nothing of the others.
-  return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: false };
+  const settlement = result?.kind === "unusable" ? failedBy(delivery, result, startedAt) : settlementOf(delivery, reply, startedAt);
+  return { settlement, reply, isGone: false };
+}
+
+const unusable = ({ response: { durationMs }, error }: UnusableResponse): HttpOutcome => ({
+  kind: "no_response",
+  failure: "invalid_response",
+  error,
+  durationMs,
+});
+
+function failedBy({ row }: ClaimedDelivery, { response }: UnusableResponse, startedAtMs: number): Settlement {
+  const attempt: DeliveryAttempt = { ...toAttempt(response, startedAtMs), error: "invalid_response" };
+  return { row, attempts: row.attempts + 1, attempt: JSON.stringify([attempt]), outcome: "failed", delayMs: null };
 }
 
 /** The request, or the error of a stored endpoint that cannot be called: another release or a person has written its URL or its secret. */
@@ -150,7 +178,7 @@ const toAttempt = (reply: HttpOutcome, startedAtMs: number): DeliveryAttempt => 
   attempted_at: isoTime(startedAtMs),
   duration_ms: reply.durationMs,
   response_status: reply.kind === "response" ? reply.status : null,
-  response_body: reply.kind === "response" ? readable(reply.text) : null,
+  response_body: reply.kind === "response" ? readable(reply.text.slice(0, CALL_LIMITS.keptBytes)) : null,
   error: reply.kind === "response" ? null : reply.failure,
 });
 

@@ -14,7 +14,9 @@ const DeliveryAttempt = Type.Object(
     duration_ms: Type.Integer({ minimum: 0, description: "The duration in milliseconds." }),
     response_status: nullable(Type.Integer({ description: "The HTTP status of the response. Null if there was no response." })),
     response_body: nullable(Type.String({ description: "The beginning of the response body." })),
-    error: nullable(openEnum(FAILURES, "Why there was no response.")),
+    error: nullable(
+      openEnum(FAILURES, "Why there was no response, or `invalid_response` for one whose instructions could not be carried out."),
+    ),
   },
   { title: "DeliveryAttempt", description: "One call of an endpoint." },
 );

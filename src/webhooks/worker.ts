@@ -9,21 +9,18 @@ import { RepeatingJob } from "../lib/background-job.ts";
 import { idKey } from "../model/id.ts";
 import { errorFields, reportError, type Log } from "../model/log.ts";
 import { poll, within } from "../lib/wait.ts";
-import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { ClaimLoop } from "../queue/claim-loop.ts";
 import { PacedScan } from "../queue/paced-scan.ts";
 import { WaitingGroups, type ClaimedPlace, type Share, type TakenGroup } from "../queue/waiting-groups.ts";
-import type { HttpClient } from "../outbound/http-client.ts";
-import type { Tracing } from "../tracing/tracing.ts";
 import {
   attemptDelivery,
+  type AttemptParts,
   explain,
   hasEvent,
   isSuccess,
   settledWithoutAttempt,
   subjectOf,
-  type CallbackForms,
   type ClaimedDelivery,
 } from "./attempt.ts";
 import { CallLimits, planShares, type Slot } from "./call-limits.ts";
@@ -44,15 +41,9 @@ import {
   type QueuedEndpoint,
 } from "./queue.ts";
 import { Settler } from "./settle.ts";
-import type { Signer } from "./signature.ts";
 
-export type WorkerParts = {
+export type WorkerParts = AttemptParts & {
   db: Database;
-  clock: Clock;
-  client: HttpClient;
-  signer: Signer;
-  /** The forms of compatible APIs. */
-  forms?: CallbackForms;
   wakeWebhooks: WakeWebhooks;
   watch: WebhookWatch;
   /** How long a claim lasts, and how much of that time a call needs at its start. */
@@ -61,7 +52,6 @@ export type WorkerParts = {
   /** How often the worker claims when no node announces new deliveries. */
   pollMs: number;
   log: Log;
-  tracing?: Tracing | undefined;
 };
 
 /** A delivery that this node owns until the lease ends. */

@@ -8,6 +8,7 @@ import type { Route } from "../../src/api/route.ts";
 import type { ErrorCode } from "../../src/http/codes.ts";
 import { decodeId, encodeId, newId, type IdPrefix } from "../../src/model/id.ts";
 import { allRoutes } from "../../src/routes.ts";
+import { accountSid, messageSid } from "../../src/twilio-api/sids.ts";
 import type { Environment } from "../../src/model/owner.ts";
 import { clientOf, loggedRequest, recordOf, type Json } from "../support/client.ts";
 import { createToken, oauthClientOf } from "../support/keys.ts";
@@ -423,9 +424,14 @@ describe("the records of another", () => {
 
 type User = { userName: string; secret: string };
 type SignIn = {
-  path: (route: Route, user: User) => string;
+  /** Of a credential to create. */
+  fields: () => Record<string, unknown>;
+  path: (route: Route, user: User) => string | Promise<string>;
   headers: (route: Route, user: User) => Record<string, string>;
+  body: (route: Route) => string;
+  /** The status for a stranger, and for a user without the scope of the route. */
   refused: number;
+  forbidden: number;
 };
 
 const ofKannel = (from: User): string => new URLSearchParams({ username: from.userName, password: from.secret }).toString();
@@ -433,6 +439,7 @@ const ofKannel = (from: User): string => new URLSearchParams({ username: from.us
 /** How a client of each compatible API signs in, and the status of its refusals. */
 const SIGN_INS: Readonly<Record<string, SignIn>> = {
   kannel: {
+    fields: () => ({ user_name: randomUUID() }),
     path: (route, user) => `${route.path}?${ofKannel(user)}&from=12345&to=14155550123&text=x`,
     headers: ({ method }, user) =>
       method === "GET"
@@ -444,14 +451,44 @@ const SIGN_INS: Readonly<Record<string, SignIn>> = {
             "x-kannel-from": "12345",
             "x-kannel-to": "14155550123",
           },
+    body: () => "x",
     refused: 403,
+    forbidden: 403,
+  },
+  twilio: {
+    // Several API keys can belong to an account, and one auth token.
+    fields: () => ({ settings: { type: "api_key" } }),
+    path: async (route) => {
+      const target = targets.get(route) ?? foreignTarget(route);
+      targets.set(route, target);
+      return target;
+    },
+    headers: (_, { userName, secret }) => ({
+      authorization: `Basic ${Buffer.from(`${userName}:${secret}`).toString("base64")}`,
+      "content-type": "application/x-www-form-urlencoded",
+    }),
+    body: ({ operationId }) => (operationId === "twilioUpdateMessage" ? "Body=" : "To=%2B15005550006&From=12345&Body=x"),
+    refused: 401,
+    forbidden: 403,
   },
 };
 
+/** The paths of Twilio's routes, with the SIDs of the account of the users and of a new message that is finished. */
+const targets = new Map<Route, Promise<string>>();
+async function foreignTarget({ path }: Route): Promise<string> {
+  const key = await godwit.key({ account: "foreign" });
+  const { account_id: account } = recordOf(await godwit.request("GET", "/v1/credential", { key }));
+  const { id } = recordOf(await godwit.send(key, { send_at: new Date(Date.now() + 3_600_000).toISOString() }), 202);
+  recordOf(await godwit.request("POST", `/v1/messages/${String(id)}/cancel`, { key }));
+  const [accountId, messageId] = [decodeId("acct", String(account)), decodeId("msg", String(id))];
+  assert.ok(accountId !== undefined && messageId !== undefined);
+  return path.replace("{AccountSid}", accountSid({ accountId, environment: "test" })).replace("{Sid}", messageSid(messageId, false));
+}
+
 describe("a compatible API", () => {
   const sourceOf = ({ operationId }: Route): string => /^[a-z]+/.exec(operationId)?.[0] ?? "";
-  const newUser = async (scopes?: readonly Scope[]): Promise<User & { id: string }> => {
-    const body = { source: "kannel", user_name: randomUUID(), ...(scopes && { scopes }) };
+  const newUser = async (route: Route, scopes?: readonly Scope[]): Promise<User & { id: string }> => {
+    const body = { source: sourceOf(route), ...signInOf(route).fields(), ...(scopes && { scopes }) };
     const {
       id,
       user_name: userName,
@@ -459,21 +496,26 @@ describe("a compatible API", () => {
     } = recordOf(await godwit.request("POST", "/v1/compatible_credentials", { key: await godwit.key({ account: "foreign" }), body }), 201);
     return { id: String(id), userName: String(userName), secret: String(secret) };
   };
-  const call = (route: Route, user: User): Promise<Reply> => {
-    const { path, headers } = SIGN_INS[sourceOf(route)] ?? assert.fail(`add to SIGN_INS how a client of ${route.operationId} signs in`);
-    return godwit.request(route.method, path(route, user), {
-      headers: headers(route, user),
-      isDeclared: false,
-      ...(route.method === "GET" ? {} : { body: "x" }),
-    });
+  const signInOf = (route: Route): SignIn =>
+    SIGN_INS[sourceOf(route)] ?? assert.fail(`add to SIGN_INS how a client of ${route.operationId} signs in`);
+  const call = async (route: Route, user: User): Promise<Reply> => {
+    const { path, headers, body } = signInOf(route);
+    const { method } = route;
+    const options = { method, headers: headers(route, user), ...(method === "POST" ? { body: body(route) } : {}) };
+    const response = await fetch(godwit.url + (await path(route, user)), options);
+    return { status: response.status, headers: response.headers, text: await response.text(), json: {} };
   };
+  before(async () => {
+    await godwit.key({ account: "foreign" });
+    await godwit.unlimited();
+  });
   const ofApi = ALL_ROUTES.filter(({ compatible }) => compatible !== undefined);
 
   for (const route of ofApi) {
     test(`${nameOf(route)} refuses all but an active credential of its own with its scope`, async () => {
-      const refused = SIGN_INS[sourceOf(route)]?.refused;
-      const user = await newUser();
-      const [revokedUser, unfit] = [await newUser(), await newUser(["audit:read"])];
+      const { refused, forbidden } = signInOf(route);
+      const user = await newUser(route);
+      const [revokedUser, unfit] = [await newUser(route), await newUser(route, ["audit:read"])];
       recordOf(
         await godwit.request("DELETE", `/v1/compatible_credentials/${revokedUser.id}`, { key: await godwit.key({ account: "foreign" }) }),
         200,
@@ -484,12 +526,14 @@ describe("a compatible API", () => {
         "a wrong password": { ...user, secret: `${user.secret}x` },
         "the password of another": { ...user, secret: unfit.secret },
         "a revoked user": revokedUser,
-        "a user without the scope": unfit,
         "an API key": { userName: user.userName, secret: await godwit.key({ account: "foreign" }) },
       };
       for (const [what, stranger] of Object.entries(strangers)) assert.equal((await call(route, stranger)).status, refused, what);
+      if (route.scope !== null) assert.equal((await call(route, unfit)).status, forbidden);
       const reply = await call(route, user);
-      assert.ok(reply.status < 300, `${reply.status} ${reply.text}`);
+      // A path that the API does not have.
+      const isKnown = !route.path.endsWith("*");
+      assert.ok(isKnown ? reply.status < 300 : reply.status === 404, `${reply.status} ${reply.text}`);
     });
   }
 });

@@ -1,0 +1,19 @@
+/** The URLs of clients that the service calls. */
+import { parseBoundedUrl } from "../lib/urls.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
+import { refuseUrl } from "../webhooks/new-endpoint.ts";
+import { twilioProblem } from "./errors.ts";
+
+/** Whether the text is a URL that can be called: over HTTP, without a fragment and without invisible characters. It may contain a user name and a
+ *  password, as Twilio's documents suggest. */
+export function isCallable(text: string): boolean {
+  const url = parseBoundedUrl(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.hash === "" && !/[\p{Cf}\\]/u.test(text);
+}
+
+/** Throws unless the service may call the URL. */
+export function requireCallable(text: string, gate: AddressGate): void {
+  const refusal = isCallable(text) ? refuseUrl(text, gate) : undefined;
+  if (refusal !== undefined) throw twilioProblem(21609, refusal.detail);
+  if (!isCallable(text)) throw twilioProblem(21609);
+}

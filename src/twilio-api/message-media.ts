@@ -1,0 +1,28 @@
+/** Fetches the file of a message before the message is accepted, because the type of the file decides how it is sent. */
+import { Problem } from "../http/problem.ts";
+import type { MediaLibrary } from "../media/library.ts";
+import type { NewMessage } from "../messages/new-message.ts";
+import { encodeId } from "../model/id.ts";
+import type { Owner } from "../model/owner.ts";
+import { twilioProblem } from "./errors.ts";
+import type { TwilioMessage } from "./new-message.ts";
+
+// The limit of WhatsApp. An MMS has the limit of a text.
+const MAX_CAPTION = 1_024;
+
+/** The request with the file of the message, if it has one. */
+export async function withMedia(
+  media: MediaLibrary,
+  owner: Owner,
+  { mediaUrl, request }: TwilioMessage,
+  nowMs: number,
+): Promise<NewMessage> {
+  if (mediaUrl === undefined) return request;
+  const { body, ...rest } = request;
+  if (request.channel === "whatsapp" && (body?.length ?? 0) > MAX_CAPTION)
+    throw twilioProblem(21617, `The text of a message with media exceeds the ${MAX_CAPTION} character limit`);
+  const atMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : nowMs;
+  const file = await media.fetch(owner, mediaUrl, { recipient: request.recipient, atMs, fileName: null });
+  if (file instanceof Problem) throw file;
+  return { ...rest, content: { type: "media", kind: file.kind, media_id: encodeId("media", file.id), caption: body ?? null } };
+}

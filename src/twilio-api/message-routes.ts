@@ -1,0 +1,138 @@
+/** Twilio's Messages: create, fetch, list, update and delete. */
+import type { RouteResponse } from "../api/route.ts";
+import type { Clock } from "../database/database-clock.ts";
+import type { Database } from "../database/database.ts";
+import type { Acceptor } from "../messages/accept.ts";
+import type { MessageChanger } from "../messages/change-message.ts";
+import type { Composer } from "../messages/compose.ts";
+import { messageRecord, type Message, type MessageRecord } from "../messages/message.ts";
+import { findMessage, listMessages } from "../messages/queries.ts";
+import { toId } from "../model/id.ts";
+import { ERASED } from "../model/phone-number.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
+import type { RecipientEraser } from "../recipients/erase-recipient.ts";
+import { requireCallable } from "./callback-url.ts";
+import { twilioProblem } from "./errors.ts";
+import { requireKnown } from "./forms.ts";
+import { listResource, readList } from "./message-list.ts";
+import { messageResource } from "./message-resource.ts";
+import { readNewMessage } from "./new-message.ts";
+import { withMedia } from "./message-media.ts";
+import { readDetails } from "./queries.ts";
+import { messageOfSid, serviceSidOf } from "./sids.ts";
+import { detailsText, type SourceDetails } from "./source-details.ts";
+import { jsonReply, notFound, writeReply, type TwilioRequest, type TwilioRow } from "./twilio-route.ts";
+
+export type MessageParts = {
+  db: Database;
+  clock: Clock;
+  gate: AddressGate;
+  acceptor: Acceptor;
+  composer: Composer;
+  messages: MessageChanger;
+  eraser: RecipientEraser;
+};
+
+const MESSAGES = "/2010-04-01/Accounts/{AccountSid}/Messages";
+const UPDATES = new Set(["Body", "Status"]);
+const NOTHING: ReadonlySet<string> = new Set();
+
+export const messageRows = (parts: MessageParts): TwilioRow[] => [
+  {
+    method: "POST",
+    path: `${MESSAGES}.json`,
+    operationId: "twilioCreateMessage",
+    scope: "messages:send",
+    weight: "send",
+    handle: (request) => create(parts, request),
+  },
+  {
+    method: "GET",
+    path: `${MESSAGES}.json`,
+    operationId: "twilioListMessages",
+    scope: "messages:read",
+    weight: "heavy",
+    handle: (request) => list(parts, request),
+  },
+  {
+    method: "GET",
+    path: `${MESSAGES}/{Sid}.json`,
+    operationId: "twilioFetchMessage",
+    scope: "messages:read",
+    handle: async (request) => {
+      requireKnown(request.parameters, NOTHING);
+      const message = await findOwn(parts.db, request);
+      const details = (await readDetails(parts.db, request.credential, [message])).get(message);
+      return jsonReply(messageResource(messageRecord(message), request.accountSid, details));
+    },
+  },
+  {
+    method: "POST",
+    path: `${MESSAGES}/{Sid}.json`,
+    operationId: "twilioUpdateMessage",
+    scope: "messages:send",
+    handle: (request) => update(parts, request),
+  },
+  {
+    method: "DELETE",
+    path: `${MESSAGES}/{Sid}.json`,
+    operationId: "twilioDeleteMessage",
+    scope: "messages:send",
+    handle: async (request) => {
+      requireKnown(request.parameters, NOTHING);
+      const message = await findOwn(parts.db, request);
+      if (!(await parts.eraser.eraseMessage(request.write, message))) throw twilioProblem(20009);
+      return { status: 204, body: "" };
+    },
+  },
+];
+
+async function create(
+  { clock, gate, acceptor, composer }: MessageParts,
+  { credential, accountSid, parameters, write }: TwilioRequest,
+): Promise<RouteResponse> {
+  const message = readNewMessage(parameters, clock.now());
+  const { statusCallback: callback, serviceSid: service } = message;
+  if (callback !== undefined) requireCallable(callback, gate);
+  if (service !== undefined && service !== serviceSidOf(credential)) throw twilioProblem(21701);
+  const details: SourceDetails = {
+    ...(callback === undefined ? {} : { credential: credential.keyId.toString("hex"), callback }),
+    ...(service === undefined ? {} : { service }),
+  };
+  const request = await withMedia(composer.media, credential, message, clock.now());
+  const response = await acceptor.accept(request, { ...write, source: "twilio", sourceDetails: detailsText(details) });
+  return writeReply(response, 201, (record: MessageRecord) => messageResource(record, accountSid, details));
+}
+
+async function list({ db }: MessageParts, { credential, accountSid, parameters, path }: TwilioRequest): Promise<RouteResponse> {
+  const request = readList(parameters);
+  const { items, next } = await listMessages(db, credential, request.filter, request.position.size);
+  const shown = items.filter((message) => !isErased(message));
+  const details = await readDetails(db, credential, shown);
+  const resources = shown.map((message) => messageResource(messageRecord(message), accountSid, details.get(message)));
+  return jsonReply(listResource(request, path, resources, next === null ? null : toId("msg", next)));
+}
+
+/** A message without the data of its person does not exist for a client of Twilio. */
+const isErased = ({ direction, recipient, sender }: Message): boolean => (direction === "inbound" ? sender : recipient) === ERASED;
+
+async function findOwn(db: Database, { credential, params, path }: TwilioRequest): Promise<Message> {
+  const id = messageOfSid(params["Sid"] ?? "");
+  const message = id && (await findMessage(db, credential.accountId, credential.environment, id));
+  if (message === undefined || isErased(message)) throw notFound(path);
+  return message;
+}
+
+/** Cancels a message, or removes its text. */
+async function update({ db, messages }: MessageParts, request: TwilioRequest): Promise<RouteResponse> {
+  const { parameters, accountSid, write } = request;
+  requireKnown(parameters, UPDATES);
+  const status = parameters.get("Status")?.[0];
+  const body = parameters.get("Body")?.[0];
+  const isCancel = status === "canceled" && body === undefined;
+  if (!isCancel && (body !== "" || status !== undefined)) throw twilioProblem(30400);
+  const message = await findOwn(db, request);
+  const details = (await readDetails(db, request.credential, [message])).get(message);
+  const response = await (isCancel ? messages.cancel(write, message.id) : messages.redact(write, message.id));
+  return writeReply(response, 200, (record: MessageRecord) => messageResource(record, accountSid, details));
+}
