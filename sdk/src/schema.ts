@@ -3748,7 +3748,7 @@ export interface components {
             /** @description The beginning of the response body. */
             response_body: string | null;
             /**
-             * @description Why there was no response. One of `timeout`, `connection_failed`, `tls_failed`, `address_not_allowed`, `invalid_response`; new values may be added.
+             * @description Why there was no response, or `invalid_response` for one whose instructions could not be carried out. One of `timeout`, `connection_failed`, `tls_failed`, `address_not_allowed`, `invalid_response`; new values may be added.
              * @example timeout
              */
             error: "timeout" | "connection_failed" | "tls_failed" | "address_not_allowed" | "invalid_response" | (string & {}) | null;

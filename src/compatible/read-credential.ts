@@ -4,7 +4,7 @@ import type { Queryable } from "../database/database.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { KeyId } from "../model/id.ts";
 import type { Owner } from "../model/owner.ts";
-import type { Source } from "../messages/message.ts";
+import type { MessageSource } from "../messages/message.ts";
 import { credentialContext } from "./authenticate.ts";
 import type { Settings } from "./compatible-api.ts";
 import { findByUser, findCompatible, type CompatibleRow } from "./queries.ts";
@@ -28,7 +28,7 @@ export async function openCredential(db: Queryable, box: SecretBox, owner: Owner
 }
 
 /** The active credential with a user name. */
-export async function openCredentialOf(db: Queryable, box: SecretBox, source: Source, user: string): Promise<OpenedCredential | undefined> {
+export async function openCredentialOf(db: Queryable, box: SecretBox, source: MessageSource, user: string): Promise<OpenedCredential | undefined> {
   const row = await findByUser(db, source, user);
   return row && opened(box, row);
 }

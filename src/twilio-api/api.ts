@@ -43,7 +43,7 @@ export const TWILIO_API: CompatibleApi = {
     if (userName !== null)
       faults.push({ pointer: "/user_name", code: "not_supported", detail: "is the SID, which the account determines" });
     if (secret?.includes(":") === true) faults.push({ pointer: "/secret", code: "invalid_format", detail: "must not contain a colon" });
-    if (type !== undefined && !TYPES.includes(type as string))
+    if (type !== undefined && !TYPES.includes(type))
       faults.push({ pointer: "/settings/type", code: "unknown_value", detail: `must be one of ${TYPES.join(", ")}` });
     for (const name of URLS) {
       const { [name]: url } = settings;

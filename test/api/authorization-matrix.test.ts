@@ -473,7 +473,7 @@ const SIGN_INS: Readonly<Record<string, SignIn>> = {
   },
 };
 
-/** The paths of Twilio's routes, with the SIDs of the account of the users and of a new message that is finished. */
+/** The paths of Twilio's routes. Their SIDs name the users' account, and a new message that is finished. */
 const targets = new Map<Route, Promise<string>>();
 async function foreignTarget({ path }: Route): Promise<string> {
   const key = await godwit.key({ account: "foreign" });
