@@ -7,7 +7,9 @@
  *
  *  With --against REF, only (b), of this checkout and of the commit REF.
  *
- *  npm run bench -- accept [--rounds 5] [--seconds 8] [--connections 64] [--preload 5000000] [--against REF [--within 0.05]] */
+ *  With --kannel, only (b) beside the same service through its Kannel API: with a key, without one, and with reports.
+ *
+ *  npm run bench -- accept [--kannel] [--rounds 5] [--seconds 8] [--connections 64] [--preload 5000000] [--against REF [--within 0.05]] */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -15,7 +17,7 @@ import { parseArgs } from "node:util";
 import { AGAINST_OPTIONS, runOrCompare, type Contender } from "./against.ts";
 import type { Checkout } from "./checkout.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
-import { machine, median, out, say, serve, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
+import { machine, makeKannelTarget, median, out, say, serve, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
 import { loadPeer, measurePeer, startPeer, type LoadShape, type Measure } from "./load-peer.ts";
 import { preload } from "./preload.ts";
 import { children } from "./run.ts";
@@ -26,6 +28,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "8" },
     connections: { type: "string", default: "64" },
     preload: { type: "string", default: "0" },
+    kannel: { type: "boolean", default: false },
     ...AGAINST_OPTIONS,
   },
 });
@@ -145,7 +148,46 @@ async function startContender({ name, folder }: Checkout): Promise<Contender> {
   return { cpuUs: () => treeCpuUs(peer.child.pid ?? 0), load: (forSeconds) => loadPeer(peer, shapeFor(forSeconds)) };
 }
 
-await runOrCompare(values, main, {
+/** The same messages through our API and through the Kannel API of one service, in turns. */
+async function compareKannel(): Promise<void> {
+  const native = await startGodwit("kannel", { ...ACCEPT_ONLY, scopes: ["keys:write", "usage:read", "links:read"] });
+  const body = JSON.stringify({ source: "kannel", user_name: "bench", secret: "password-of-bench", scopes: ["messages:send"] });
+  const created = await fetch(`${native.url}/v1/compatible_credentials`, { method: "POST", headers: native.headers, body });
+  if (created.status !== 201) throw new Error(await created.text());
+  const user = "username=bench&password=password-of-bench";
+  const reports = `${user}&dlr-mask=31&dlr-url=https%3A%2F%2Fexample.com%2Fdlr%3Ftype%3D%25d`;
+  const through = (name: string, hasKey: boolean, query: string): Peer => ({
+    ...native,
+    name,
+    headers: {},
+    hasKey,
+    makeTarget: () => makeKannelTarget(query),
+  });
+  const peers: readonly Peer[] = [
+    { ...native, name: "native" },
+    through("Kannel", true, user),
+    { ...native, name: "native, no key", hasKey: false },
+    through("Kannel, no key", false, user),
+    through("Kannel, reports", true, reports),
+  ];
+  for (const peer of peers) await measure(peer, WARM_UP_SECONDS / 2);
+  const results = new Map<string, number[]>();
+  for (let round = 1; round <= rounds; round += 1)
+    for (const peer of peers) {
+      const { cpuUs, rate } = (await measure(peer, seconds))();
+      results.set(peer.name, [...(results.get(peer.name) ?? []), cpuUs]);
+      say(`round ${round} of ${rounds}: ${peer.name} ${show(rate)}/s ${show(cpuUs)} µs`);
+    }
+  const ratio = (one: string, other: string): number =>
+    median((results.get(one) ?? []).map((value, round) => value / (results.get(other)?.[round] ?? Number.NaN)));
+  out(`\n${machine()}; ${connections} connections, ${rounds} rounds of ${seconds} s\n`);
+  out("| CPU per message | measured | must reach |\n|---|---|---|");
+  out(`| Kannel API / native, both with a key | ${show(ratio("Kannel", "native"), 2)} | ≤ 1.05 |`);
+  out(`| Kannel API / native, both without a key | ${show(ratio("Kannel, no key", "native, no key"), 2)} | |`);
+  out(`| Kannel API with reports / native, both with a key | ${show(ratio("Kannel, reports", "native"), 2)} | |`);
+}
+
+await runOrCompare(values, values.kannel ? compareKannel : main, {
   rounds,
   seconds,
   about: `accept, ${connections} connections`,

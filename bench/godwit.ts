@@ -17,7 +17,15 @@ export type Installation = { checkout: string; dataDir: string };
 
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-export type Peer = { name: string; url: string; child: ChildProcess; path: string; headers: Record<string, string>; hasKey: boolean };
+export type Peer = {
+  name: string;
+  url: string;
+  child: ChildProcess;
+  path: string;
+  headers: Record<string, string>;
+  hasKey: boolean;
+  makeTarget?: () => string;
+};
 export type GodwitPeer = Peer & Installation & { socketDir: string; account: string; readyMs: number };
 
 const mainFile = (checkout: string): string => join(checkout, "src", "main.ts");
@@ -97,6 +105,10 @@ async function findAccount(socketDir: string): Promise<string> {
 let counter = 0;
 export const makeBody = (): string =>
   `{"recipient":"+1415555${String((counter += 1) % 10_000).padStart(4, "0")}","channel":"sms","body":"Your verification code is 123456. It is valid for ten minutes."}`;
+
+/** The path and the query of a Kannel request with the same message. */
+export const makeKannelTarget = (user: string): string =>
+  `/cgi-bin/sendsms?${user}&from=12345&to=1415555${String((counter += 1) % 10_000).padStart(4, "0")}&text=Your+verification+code+is+123456.+It+is+valid+for+ten+minutes.`;
 
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);

@@ -10,6 +10,8 @@ export type LoadOptions = {
   connections: number;
   seconds: number;
   makeBody: () => string;
+  /** The path and the query of a GET, in place of a POST with a body. */
+  makeTarget?: (() => string) | undefined;
   hasKey: boolean;
   /** The time from the start of a request to that of the next one on its connection; 0: at once after the response. */
   pauseMs?: number;
@@ -25,14 +27,18 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const deadline = startedAt + options.seconds * 1_000;
   const { host } = new URL(options.url);
   const lines = Object.entries(options.headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const fixed = `POST ${options.path} HTTP/1.1\r\nHost: ${host}\r\n${lines.join("")}`;
+  const head = ` HTTP/1.1\r\nHost: ${host}\r\n${lines.join("")}`;
+  const fixed = `POST ${options.path}${head}`;
   const next = (): Exchange | undefined => {
     const sentAt = performance.now();
     if (sentAt >= deadline) return undefined;
-    const body = options.makeBody();
     const key = options.hasKey ? `Idempotency-Key: ${randomUUID()}\r\n` : "";
+    const body = options.makeTarget === undefined ? options.makeBody() : "";
     return {
-      request: `${fixed}${key}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      request:
+        options.makeTarget === undefined
+          ? `${fixed}${key}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+          : `GET ${options.makeTarget()}${head}${key}\r\n`,
       onResponse: (status) => {
         latencies.push(performance.now() - sentAt);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);

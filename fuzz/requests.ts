@@ -38,11 +38,14 @@ export class RequestDrawer {
   readonly #cursors: string[] = [];
   readonly #keys: string[] = [];
   readonly #own: { id: string; secret: string };
+  readonly #reserved: ReadonlySet<string>;
 
-  constructor(random: Random, document: Document, own: { id: string; secret: string }) {
+  /** `reserved`: the ids that no request may name. */
+  constructor(random: Random, document: Document, { own, reserved }: { own: { id: string; secret: string }; reserved: readonly string[] }) {
     this.#random = random;
     this.#document = document;
     this.#own = own;
+    this.#reserved = new Set([own.id, ...reserved]);
     this.#rows = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
     );
@@ -54,7 +57,7 @@ export class RequestDrawer {
     const known = this.#idsOf.get(resource) ?? [];
     this.#idsOf.set(resource, known);
     const ids = text.slice(0, 20_000).match(ID) ?? [];
-    for (const id of ids.filter((each) => each !== this.#own.id).slice(0, 5)) {
+    for (const id of ids.filter((each) => !this.#reserved.has(each)).slice(0, 5)) {
       this.#keep(this.#ids, id);
       this.#keep(known, id);
     }

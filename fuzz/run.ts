@@ -1,6 +1,7 @@
 /** One run of the fuzzer: sends drawn requests one after the other, and checks each response, each turn of the event loop, and the memory. */
 import { request as send } from "undici";
-import { randomFrom } from "../chaos/random.ts";
+import { randomFrom, type Random } from "../chaos/random.ts";
+import { CompatibleDrawer, type User } from "./compatible.ts";
 import { RequestDrawer, type Document, type FuzzRequest } from "./requests.ts";
 import type { MeasuredService } from "./service.ts";
 
@@ -14,6 +15,7 @@ const MAX_GROWTH_BYTES = 24 * 1_048_576;
 const MAX_VIOLATIONS = 20;
 // A slow machine sends these however long it takes.
 const MIN_REQUESTS = 50;
+const COMPATIBLE_SHARE = 0.2;
 
 export type FuzzReport = {
   seed: number;
@@ -30,18 +32,22 @@ type Reply = { status: number; text: string; bytes: number };
 
 export class Fuzzer {
   readonly #service: MeasuredService;
+  readonly #random: Random;
   readonly #drawer: RequestDrawer;
+  readonly #compatible: CompatibleDrawer;
   readonly report: FuzzReport;
 
-  private constructor(service: MeasuredService, document: Document, seed: number) {
+  private constructor(service: MeasuredService, document: Document, { seed, user }: { seed: number; user: CreatedUser }) {
     this.#service = service;
-    this.#drawer = new RequestDrawer(randomFrom(seed), document, service.key);
+    this.#random = randomFrom(seed);
+    this.#drawer = new RequestDrawer(this.#random, document, { own: service.key, reserved: [user.id] });
+    this.#compatible = new CompatibleDrawer(this.#random, user);
     this.report = { seed, requests: 0, statuses: {}, longestTurnMs: 0, largestErrorBytes: 0, heapGrowthBytes: 0, violations: [] };
   }
 
   static async run(service: MeasuredService, { seed, runMs }: { seed: number; runMs: number }): Promise<FuzzReport> {
     const response = await send(`${service.url}/openapi.json`, { dispatcher: service.dispatcher });
-    const fuzzer = new Fuzzer(service, (await response.body.json()) as Document, seed);
+    const fuzzer = new Fuzzer(service, (await response.body.json()) as Document, { seed, user: await createUser(service) });
     const { report } = fuzzer;
     await fuzzer.#send(runMs * WARM_UP_SHARE);
     const before = service.hasEnded ? 0 : await service.heapBytes();
@@ -56,7 +62,8 @@ export class Fuzzer {
     const endsAt = performance.now() + forMs;
     const atLeast = this.report.requests + MIN_REQUESTS;
     const isDone = (): boolean => performance.now() >= endsAt && this.report.requests >= atLeast;
-    while (!isDone() && !this.#service.hasEnded && this.report.violations.length < MAX_VIOLATIONS) await this.#check(this.#drawer.draw());
+    while (!isDone() && !this.#service.hasEnded && this.report.violations.length < MAX_VIOLATIONS)
+      await this.#check(this.#random.chance(COMPATIBLE_SHARE) ? this.#compatible.draw() : this.#drawer.draw());
   }
 
   async #check(request: FuzzRequest): Promise<void> {
@@ -94,6 +101,19 @@ export class Fuzzer {
     const bytes = await response.body.bytes();
     return { status: response.statusCode, text: Buffer.from(bytes).toString(), bytes: bytes.length };
   }
+}
+
+type CreatedUser = User & { id: string };
+
+/** Creates a user of the Kannel API. */
+async function createUser({ url, dispatcher, key }: MeasuredService): Promise<CreatedUser> {
+  const user = { userName: "fuzz", secret: "password-of-fuzz" };
+  const headers = { authorization: `Bearer ${key.secret}`, "content-type": "application/json" };
+  const body = JSON.stringify({ source: "kannel", user_name: user.userName, secret: user.secret });
+  const response = await send(`${url}/v1/compatible_credentials`, { method: "POST", headers, body, dispatcher });
+  const { id } = (await response.body.json()) as { id?: string };
+  if (id === undefined) throw new Error(`no user of the Kannel API: ${response.statusCode}`);
+  return { ...user, id };
 }
 
 const describe = ({ method, path, headers, body }: FuzzRequest): string =>

@@ -1,5 +1,6 @@
 /** Reads the parameters of a sendsms request in the order in which Kannel checks them, and with its texts. A parameter that this service cannot
  *  honor is refused in the same form. */
+import { textFault } from "../http/validate.ts";
 import { E164_PATTERN, isPossibleNumber } from "../model/phone-number.ts";
 import { DENIED, escapeHtml, Refusal, SENDER_MISSING } from "./answers.ts";
 import { parseCallbackUrl } from "./callback-url.ts";
@@ -29,6 +30,7 @@ const ACCOUNT_MAX_LENGTH = 64;
 const NUMBER_CHARACTERS = /^[\d +-]+$/;
 const DEFAULT_PREFIXES: Prefixes = [{ official: "+", others: ["00"] }];
 const LEAST_NUMBER_DIGITS = 7;
+const MAX_DEFERRED_MINUTES = 35 * 24 * 60;
 const e164 = new RegExp(E164_PATTERN);
 
 /** The body of a POST, with the type and the charset of its `Content-Type`. */
@@ -65,6 +67,7 @@ export function readSendSms(parameters: Parameters, settings: KannelSettings, po
   const compress = number("compress", -1, 1, "Compress");
   const validity = number("validity", -1, Infinity, "Validity");
   const deferred = number("deferred", -1, Infinity, "Deferred");
+  if (deferred > MAX_DEFERRED_MINUTES) throw new Refusal("Deferred must be at most 35 days ahead, rejected");
   const priority = number("priority", -1, 3, "Priority");
   const smsc = parameters.get("smsc") ?? "";
   if (smsc !== "" && settings["forced-smsc"] === undefined) unsupported("SMSC-ID");
@@ -75,6 +78,8 @@ export function readSendSms(parameters: Parameters, settings: KannelSettings, po
   const bytes = posted?.bytes ?? Buffer.from(parameters.get("text") ?? "", "latin1");
   const text = readText(bytes, posted?.charset ?? parameters.get("charset") ?? "", kind);
   if (text === "") throw new Refusal("Text is empty, rejected");
+  for (const each of [text, account, metaData, from, dlrUrl])
+    if (textFault(each) !== undefined) throw new Refusal("Charset or body misformed, rejected");
   return {
     receivers,
     denied,

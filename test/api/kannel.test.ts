@@ -113,6 +113,9 @@ describe("sendsms", () => {
       [{ ...SMS, smsc: "acme" }, "400 SMSC-ID field not supported, rejected"],
       [{ ...SMS, account: "[x]" }, "400 Account field misformed or too long, rejected"],
       [{ ...SMS, charset: "no-such-charset" }, "400 Charset or body misformed, rejected"],
+      [{ ...SMS, text: "a\0b" }, "400 Charset or body misformed, rejected"],
+      [{ ...SMS, "meta-data": "?own?x=\0&" }, "400 Charset or body misformed, rejected"],
+      [{ ...SMS, deferred: "99999999999999" }, "400 Deferred must be at most 35 days ahead, rejected"],
       [{ ...SMS, text: "" }, "400 Text is empty, rejected"],
       [{ ...SMS, from: "a sender <b>" }, "400 Sender must be an E.164 number, a short code, or a name of up to 11 characters, rejected"],
     ];
