@@ -10,6 +10,8 @@ import { kannelRoutes } from "./kannel/routes.ts";
 import type { SetupContext } from "./links/setup.ts";
 import type { SecretBox } from "./lib/secret-box.ts";
 import type { Acceptor } from "./messages/accept.ts";
+import type { FileServer } from "./media/serve-file.ts";
+import type { MediaStore } from "./media/store.ts";
 import type { MessageChanger } from "./messages/change-message.ts";
 import type { Composer } from "./messages/compose.ts";
 import type { AddressGate } from "./outbound/address-gate.ts";
@@ -18,6 +20,7 @@ import { TWILIO_API } from "./twilio-api/api.ts";
 import { twilioCallbacks } from "./twilio-api/callbacks.ts";
 import type { Replying } from "./twilio-api/replies.ts";
 import { twilioBasePaths, twilioRoutes } from "./twilio-api/routes.ts";
+import type { Verifier } from "./verifications/verifier.ts";
 import type { CallbackForm, CallbackForms } from "./webhooks/attempt.ts";
 
 /** The parts that the routes of a compatible API may use. `users` authenticates their clients. */
@@ -31,6 +34,8 @@ export type CompatibleRouteParts = {
   composer: Composer;
   messages: MessageChanger;
   eraser: RecipientEraser;
+  verifier: Verifier;
+  media: { store: MediaStore; files: FileServer };
   users: CompatibleAuthenticator;
 };
 

@@ -83,6 +83,6 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...compatibleCredentialRoutes(db, compatibleCredentials),
     ...auditRoutes(db),
     ...requestLogRoutes(db),
-    ...compatibleRoutes({ db, clock, acceptor, setup, composer, messages, eraser, ...compatible }),
+    ...compatibleRoutes({ db, clock, acceptor, setup, composer, messages, eraser, media, verifier, ...compatible }),
   ];
 };

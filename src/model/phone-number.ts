@@ -7,6 +7,7 @@ import {
   isSupportedCountry,
   Metadata,
   parsePhoneNumberFromString,
+  validatePhoneNumberLength,
   type CountryCode,
 } from "libphonenumber-js/min";
 
@@ -98,6 +99,38 @@ export const countryOf = (recipient: Recipient): string | undefined =>
 
 /** Whether the numbering plan of a country is known, by its two letters. */
 export const isKnownCountry = (country: string): boolean => isSupportedCountry(country);
+
+type DescribedNumber = {
+  /** E.164; null for a text that is no number. */
+  number: string | null;
+  callingCode: string | null;
+  country: string | null;
+  national: string | null;
+  /** `TOO_SHORT`, `TOO_LONG`, `INVALID_COUNTRY_CODE`, `INVALID_LENGTH`, `NOT_A_NUMBER`, or `INVALID_BUT_POSSIBLE` for digits that are in no range. */
+  faults: string[];
+};
+
+const NO_NUMBER = { number: null, callingCode: null, country: null, national: null };
+// Longer than any number with its separators.
+const MAX_NUMBER_TEXT = 64;
+
+/** Describes a number, in E.164 or as it is written within a country. */
+export function describeNumber(text: string, country: string | undefined): DescribedNumber {
+  const home = country !== undefined && isSupportedCountry(country) ? country : undefined;
+  const number = text.length > MAX_NUMBER_TEXT ? undefined : parsePhoneNumberFromString(text, home);
+  const reason = text.length > MAX_NUMBER_TEXT ? "TOO_LONG" : validatePhoneNumberLength(text, home);
+  if (number === undefined) return { ...NO_NUMBER, faults: [reason === undefined ? "NOT_A_NUMBER" : codeOfLength(reason)] };
+  const faults = reason === undefined ? (number.isValid() ? [] : ["INVALID_BUT_POSSIBLE"]) : [codeOfLength(reason)];
+  return {
+    number: number.number,
+    callingCode: number.countryCallingCode,
+    country: number.country ?? null,
+    national: number.formatNational(),
+    faults,
+  };
+}
+
+const codeOfLength = (reason: string): string => (reason === "INVALID_COUNTRY" ? "INVALID_COUNTRY_CODE" : reason);
 
 /** Reads a number in the form that is used within a country: with or without its trunk prefix, or with the calling code of the country.
  *  Undefined if the country has no numbers of this length. */

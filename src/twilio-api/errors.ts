@@ -39,6 +39,9 @@ const ERRORS = {
   35114: [400, "SendAt time must be between 300 seconds and 35 days (3024000 seconds) in the future, inclusive."],
   35118: [400, "MessagingServiceSid is required to schedule a message"],
   35126: [400, "The ScheduleType value provided is not supported for this channel"],
+  60200: [400, "Invalid parameter"],
+  60202: [429, "Max check attempts reached"],
+  60203: [429, "Max send attempts reached"],
   63016: [400, "Failed to send freeform message because you are outside the allowed window. Please use a Template."],
 } as const satisfies Record<number, readonly [status: number, message: string]>;
 
@@ -119,6 +122,8 @@ const CODES: Readonly<Partial<Record<ErrorCode, TwilioCode>>> = {
   service_window_closed: 63016,
   message_not_cancelable: 30409,
   message_not_redactable: 20009,
+  verification_too_soon: 60203,
+  verification_limit_reached: 60203,
   media_kind_mismatch: 21620,
   media_fetch_failed: 21620,
   media_not_ready: 21620,
@@ -137,6 +142,8 @@ const CODES_OF_FIELDS: readonly (readonly [RegExp, TwilioCode])[] = [
 ];
 
 function codeOf({ code, errors }: Problem): TwilioCode {
+  // The fault has the status of the verification as its code. A finished one does not exist for a client of Verify.
+  if (code === "verification_not_pending") return errors?.[0]?.code === "failed" ? 60202 : 20404;
   const known = CODES[code];
   if (known !== undefined) return known;
   const pointers = (errors ?? []).map((fault: Fault) => ("pointer" in fault ? fault.pointer : ""));

@@ -9,6 +9,7 @@ import { messageRecord, type Message, type MessageRecord } from "../messages/mes
 import { findMessage, listMessages } from "../messages/queries.ts";
 import { toId } from "../model/id.ts";
 import { ERASED } from "../model/phone-number.ts";
+import type { Owner } from "../model/owner.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import type { RecipientEraser } from "../recipients/erase-recipient.ts";
 import { requireCallable } from "./callback-url.ts";
@@ -16,10 +17,11 @@ import { twilioProblem } from "./errors.ts";
 import { requireKnown } from "./forms.ts";
 import { listResource, readList } from "./message-list.ts";
 import { messageResource } from "./message-resource.ts";
-import { readNewMessage } from "./new-message.ts";
+import { readNewMessage, type TwilioMessage } from "./new-message.ts";
 import { withMedia } from "./message-media.ts";
 import { readDetails } from "./queries.ts";
-import { messageOfSid, serviceSidOf } from "./sids.ts";
+import { chooseFromPool, servicesOf } from "./messaging-services.ts";
+import { messageOfSid } from "./sids.ts";
 import { detailsText, type SourceDetails } from "./source-details.ts";
 import { jsonReply, notFound, writeReply, type TwilioRequest, type TwilioRow } from "./twilio-route.ts";
 
@@ -61,7 +63,7 @@ export const messageRows = (parts: MessageParts): TwilioRow[] => [
     scope: "messages:read",
     handle: async (request) => {
       requireKnown(request.parameters, NOTHING);
-      const message = await findOwn(parts.db, request);
+      const message = await findOwnMessage(parts.db, request);
       const details = (await readDetails(parts.db, request.credential, [message])).get(message);
       return jsonReply(messageResource(messageRecord(message), request.accountSid, details));
     },
@@ -80,7 +82,7 @@ export const messageRows = (parts: MessageParts): TwilioRow[] => [
     scope: "messages:send",
     handle: async (request) => {
       requireKnown(request.parameters, NOTHING);
-      const message = await findOwn(parts.db, request);
+      const message = await findOwnMessage(parts.db, request);
       if (!(await parts.eraser.eraseMessage(request.write, message))) throw twilioProblem(20009);
       return { status: 204, body: "" };
     },
@@ -88,20 +90,41 @@ export const messageRows = (parts: MessageParts): TwilioRow[] => [
 ];
 
 async function create(
-  { clock, gate, acceptor, composer }: MessageParts,
+  { db, clock, gate, acceptor, composer }: MessageParts,
   { credential, accountSid, parameters, write }: TwilioRequest,
 ): Promise<RouteResponse> {
   const message = readNewMessage(parameters, clock.now());
   const { statusCallback: callback, serviceSid: service } = message;
   if (callback !== undefined) requireCallable(callback, gate);
-  if (service !== undefined && service !== serviceSidOf(credential)) throw twilioProblem(21701);
   const details: SourceDetails = {
     ...(callback === undefined ? {} : { credential: credential.keyId.toString("hex"), callback }),
     ...(service === undefined ? {} : { service }),
   };
-  const request = await withMedia(composer.media, credential, message, clock.now());
+  const sender = service === undefined ? undefined : await senderOf(db, composer, message, credential, service);
+  const request = await withMedia(composer.media, credential, sender === undefined ? message : withSender(message, sender), clock.now());
   const response = await acceptor.accept(request, { ...write, source: "twilio", sourceDetails: detailsText(details) });
   return writeReply(response, 201, (record: MessageRecord) => messageResource(record, accountSid, details));
+}
+
+const withSender = (message: TwilioMessage, sender: string): TwilioMessage => ({ ...message, request: { ...message.request, sender } });
+
+/** The sender of a message that a pool sends. Undefined if the route chooses it. A named sender must be one of the pool. */
+async function senderOf(
+  db: Database,
+  { linkDirectory }: Composer,
+  { request: { sender, recipient } }: TwilioMessage,
+  owner: Owner,
+  serviceSid: string,
+): Promise<string | undefined> {
+  const service = servicesOf(linkDirectory, owner).find(({ sid }) => sid === serviceSid);
+  if (service === undefined) throw twilioProblem(21701);
+  if (service.pool === null) return undefined;
+  if (typeof sender === "string" && !service.senders.some(({ number }) => number === sender)) throw twilioProblem(21606);
+  if (typeof sender === "string") return sender;
+  const { accountId, environment } = owner;
+  const chosen = await chooseFromPool(db, linkDirectory, service, { accountId, environment, recipient });
+  if (chosen === undefined) throw twilioProblem(21612);
+  return chosen;
 }
 
 async function list({ db }: MessageParts, { credential, accountSid, parameters, path }: TwilioRequest): Promise<RouteResponse> {
@@ -116,8 +139,13 @@ async function list({ db }: MessageParts, { credential, accountSid, parameters, 
 /** A message without the data of its person does not exist for a client of Twilio. */
 const isErased = ({ direction, recipient, sender }: Message): boolean => (direction === "inbound" ? sender : recipient) === ERASED;
 
-async function findOwn(db: Database, { credential, params, path }: TwilioRequest): Promise<Message> {
-  const id = messageOfSid(params["Sid"] ?? "");
+/** The message that a parameter of the path names. */
+export async function findOwnMessage(
+  db: Database,
+  { credential, params, path }: TwilioRequest,
+  parameter: "Sid" | "MessageSid" = "Sid",
+): Promise<Message> {
+  const id = messageOfSid(params[parameter] ?? "");
   const message = id && (await findMessage(db, credential.accountId, credential.environment, id));
   if (message === undefined || isErased(message)) throw notFound(path);
   return message;
@@ -131,7 +159,7 @@ async function update({ db, messages }: MessageParts, request: TwilioRequest): P
   const body = parameters.get("Body")?.[0];
   const isCancel = status === "canceled" && body === undefined;
   if (!isCancel && (body !== "" || status !== undefined)) throw twilioProblem(30400);
-  const message = await findOwn(db, request);
+  const message = await findOwnMessage(db, request);
   const details = (await readDetails(db, request.credential, [message])).get(message);
   const response = await (isCancel ? messages.cancel(write, message.id) : messages.redact(write, message.id));
   return writeReply(response, 200, (record: MessageRecord) => messageResource(record, accountSid, details));

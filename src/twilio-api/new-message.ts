@@ -92,12 +92,12 @@ export const writeAddress = (channel: string, address: string): string => (chann
 const E164 = /^\+[1-9]\d{6,14}$/;
 
 /** Whether a text is a number that a message can be sent to. */
-const isRecipient = (address: string): address is Recipient => E164.test(address) && isPossibleNumber(address);
+export const isPhoneNumber = (address: string): address is Recipient => E164.test(address) && isPossibleNumber(address);
 
 function readRecipient(to: string | undefined): Address & { address: Recipient } {
   if (to === undefined) throw twilioProblem(21604);
   const { channel, address } = readAddress(to);
-  if (!isRecipient(address)) throw twilioProblem(21211);
+  if (!isPhoneNumber(address)) throw twilioProblem(21211);
   return { channel, address };
 }
 

@@ -1,11 +1,11 @@
 /** Twilio's SIDs: two letters for the kind of record, and 32 hexadecimal digits. The digits are those of our id, so each can be made of the other,
  *  and nothing is stored. */
-import { toId, type Id, type IdPrefix, type MediaId, type MessageId } from "../model/id.ts";
+import { toId, type Id, type IdPrefix, type MediaId, type MessageId, type VerificationId } from "../model/id.ts";
 import type { Owner } from "../model/owner.ts";
 import { uuidFromBytes, type Uuid } from "../lib/uuid.ts";
 
-/** Messages without and with media, files, and services. */
-type SidKind = "SM" | "MM" | "ME" | "MG" | "PN" | "VA" | "VE";
+/** Messages without and with media, files, and verifications. */
+type SidKind = "SM" | "MM" | "ME" | "VE";
 
 const HEX = /^[0-9a-f]{32}$/i;
 
@@ -25,6 +25,9 @@ export const messageOfSid = (sid: string): MessageId | undefined => idIn("msg", 
 export const mediaSid = (id: MediaId): string => sidOf("ME", id);
 export const mediaOfSid = (sid: string): MediaId | undefined => idIn("media", ["ME"], sid);
 
+export const verificationSid = (id: VerificationId): string => sidOf("VE", id);
+export const verificationOfSid = (sid: string): VerificationId | undefined => idIn("ver", ["VE"], sid);
+
 // The digit of the version, which is 7 in our ids. It tells the accounts of both environments apart, because a SID of Twilio names one account.
 const VERSION_AT = 12;
 const VERSION_OF = { live: "7", test: "8" } as const;
@@ -39,3 +42,6 @@ export const accountSid = (owner: Owner): string => `AC${digitsOfOwner(owner)}`;
 
 /** The messaging service that has all senders of an environment. */
 export const serviceSidOf = (owner: Owner): string => `MG${digitsOfOwner(owner)}`;
+
+/** The only Verify service of an environment. */
+export const verifyServiceSid = (owner: Owner): string => `VA${digitsOfOwner(owner)}`;

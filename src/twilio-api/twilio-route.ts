@@ -3,7 +3,7 @@ import { isUtf8, type Buffer } from "node:buffer";
 import type { CompatibleAuthenticator, CompatibleCredential } from "../compatible/authenticate.ts";
 import type { Scope } from "../access/scope.ts";
 import { JSON_TYPE } from "../api/responses.ts";
-import type { Call, Route, RouteResponse } from "../api/route.ts";
+import type { Call, Route, RouteResponse, StreamResponse } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import type { AuditedCall, Executed, Replay } from "../idempotency/once.ts";
@@ -25,6 +25,8 @@ export type TwilioRequest = {
   parameters: TwilioParameters;
   /** The path without the base path, as the resources name themselves. */
   path: string;
+  /** The URL of this API, by which the resources of newer products name themselves. */
+  baseUrl: string;
   /** For features that store the response with the idempotency key of the request. */
   write: AuditedCall & { credential: CompatibleCredential; requestId: Call<never, never, never>["requestId"] };
 };
@@ -36,7 +38,7 @@ export type TwilioRow = {
   operationId: string;
   scope: Scope | null;
   weight?: "send" | "heavy";
-  handle: (request: TwilioRequest) => Promise<RouteResponse>;
+  handle: (request: TwilioRequest) => Promise<RouteResponse | StreamResponse>;
 };
 
 type RowParts = { users: CompatibleAuthenticator; box: SecretBox };
@@ -69,12 +71,14 @@ function readRequest(call: Call<never, never, never>, claimOf: ClaimOf): TwilioR
   const params = call.params as Readonly<Record<string, string>>;
   const [target = "", query = ""] = splitOnce(head.target, "?");
   const sid = accountSid(credential);
-  const path = target.startsWith(PREFIX) ? target.slice(PREFIX.length) : target;
+  const hasPrefix = target.startsWith(PREFIX);
+  const path = hasPrefix ? target.slice(PREFIX.length) : target;
+  const baseUrl = call.address + (hasPrefix ? PREFIX : "");
   if ("AccountSid" in params && params["AccountSid"] !== sid) throw notFound(path);
   const parameters = head.method === "POST" ? readForm(body, call.header("content-type"), query) : parseParameters(query);
   const claim = head.method === "POST" ? claimOf(credential, head, parameters) : undefined;
   const write = { credential, origin, requestId, trace, claim, writeProblem };
-  return { credential, accountSid: sid, params, parameters, path, write };
+  return { credential, accountSid: sid, params, parameters, path, baseUrl, write };
 }
 
 function splitOnce(text: string, separator: string): string[] {

@@ -6,11 +6,12 @@ import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import type { Route } from "../../src/api/route.ts";
 import type { ErrorCode } from "../../src/http/codes.ts";
-import { decodeId, encodeId, newId, type IdPrefix } from "../../src/model/id.ts";
+import { decodeId, encodeId, newId, type Id, type IdPrefix } from "../../src/model/id.ts";
 import { allRoutes } from "../../src/routes.ts";
-import { accountSid, messageSid } from "../../src/twilio-api/sids.ts";
-import type { Environment } from "../../src/model/owner.ts";
+import { accountSid, mediaSid, messageSid, serviceSidOf, verificationSid, verifyServiceSid } from "../../src/twilio-api/sids.ts";
+import type { Environment, Owner } from "../../src/model/owner.ts";
 import { clientOf, loggedRequest, recordOf, type Json } from "../support/client.ts";
+import { recipientNo } from "../support/recipient.ts";
 import { createToken, oauthClientOf } from "../support/keys.ts";
 import { assertProblem } from "../support/expect.ts";
 import { picture, upload } from "../support/media.ts";
@@ -436,6 +437,13 @@ type SignIn = {
 
 const ofKannel = (from: User): string => new URLSearchParams({ username: from.userName, password: from.secret }).toString();
 
+const TWILIO_FORMS: Readonly<Record<string, string>> = {
+  twilioUpdateMessage: "Body=",
+  twilioCreateVerification: "To=%2B15005550006&Channel=sms",
+  twilioUpdateVerification: "Status=canceled",
+  twilioCheckVerification: "VerificationSid=VE00000000000000000000000000000000&Code=123456",
+};
+
 /** How a client of each compatible API signs in, and the status of its refusals. */
 const SIGN_INS: Readonly<Record<string, SignIn>> = {
   kannel: {
@@ -458,44 +466,83 @@ const SIGN_INS: Readonly<Record<string, SignIn>> = {
   twilio: {
     // Several API keys can belong to an account, and one auth token.
     fields: () => ({ settings: { type: "api_key" } }),
-    path: async (route) => {
-      const target = targets.get(route) ?? foreignTarget(route);
-      targets.set(route, target);
-      return target;
-    },
+    path: (route) => foreignTarget(route),
     headers: (_, { userName, secret }) => ({
       authorization: `Basic ${Buffer.from(`${userName}:${secret}`).toString("base64")}`,
       "content-type": "application/x-www-form-urlencoded",
     }),
-    body: ({ operationId }) => (operationId === "twilioUpdateMessage" ? "Body=" : "To=%2B15005550006&From=12345&Body=x"),
+    body: ({ operationId }) => TWILIO_FORMS[operationId] ?? "To=%2B15005550006&From=12345&Body=x",
     refused: 401,
     forbidden: 403,
   },
 };
 
-/** The paths of Twilio's routes. Their SIDs name the users' account, and a new message that is finished. */
-const targets = new Map<Route, Promise<string>>();
-async function foreignTarget({ path }: Route): Promise<string> {
+type TwilioTarget = { owner: Owner; message: string; media: string; verification: string };
+
+/** The users' account, with a message that is finished and a verification. Routes that change one of them get their own. */
+const targets = new Map<string, Promise<TwilioTarget>>();
+const CHANGES = /^twilio(Update|Delete)/;
+
+async function newTarget(): Promise<TwilioTarget> {
   const key = await godwit.key({ account: "foreign" });
-  const { account_id: account } = recordOf(await godwit.request("GET", "/v1/credential", { key }));
-  const { id } = recordOf(await godwit.send(key, { send_at: new Date(Date.now() + 3_600_000).toISOString() }), 202);
-  recordOf(await godwit.request("POST", `/v1/messages/${String(id)}/cancel`, { key }));
-  const [accountId, messageId] = [decodeId("acct", String(account)), decodeId("msg", String(id))];
-  assert.ok(accountId !== undefined && messageId !== undefined);
-  return path.replace("{AccountSid}", accountSid({ accountId, environment: "test" })).replace("{Sid}", messageSid(messageId, false));
+  const read = async (method: string, target: string, body?: object): Promise<Json> => {
+    const reply = await godwit.request(method, target, { key, ...(body && { body }), idempotencyKey: randomUUID() });
+    assert.ok(reply.status < 300, reply.text);
+    return reply.json;
+  };
+  const { account_id: account } = await read("GET", "/v1/credential");
+  const { id: media } = (await upload(godwit, picture(), { key })).json;
+  const content = { type: "media", kind: "image", media_id: media };
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  const { id } = await read("POST", "/v1/messages", { recipient: "+15005550006", channel: "sms", content, send_at: sendAt });
+  await read("POST", `/v1/messages/${String(id)}/cancel`);
+  const { id: verification } = await read("POST", "/v1/verifications", { recipient: recipientNo(targets.size + 1), channel: "sms" });
+  return {
+    owner: { accountId: idOf("acct", account), environment: "test" },
+    message: messageSid(idOf("msg", id), true),
+    media: mediaSid(idOf("media", media)),
+    verification: verificationSid(idOf("ver", verification)),
+  };
 }
+
+async function foreignTarget({ path, operationId }: Route): Promise<string> {
+  const name = CHANGES.test(operationId) ? operationId : "";
+  const target = targets.get(name) ?? newTarget();
+  targets.set(name, target);
+  const { owner, message, media, verification } = await target;
+  const isVerify = path.startsWith("/twilio/v2/");
+  const sid = path.includes("/Media/") ? media : isVerify ? verification : message;
+  return path
+    .replace("{AccountSid}", accountSid(owner))
+    .replace("{MessageSid}", message)
+    .replace("{ServiceSid}", isVerify ? verifyServiceSid(owner) : serviceSidOf(owner))
+    .replace("{PhoneNumber}", "+15005550006")
+    .replace("{Sid}", sid);
+}
+
+const idOf = <P extends IdPrefix>(prefix: P, text: unknown): Id<P> => decodeId(prefix, String(text)) ?? assert.fail("a record has an id");
 
 describe("a compatible API", () => {
   const sourceOf = ({ operationId }: Route): string => /^[a-z]+/.exec(operationId)?.[0] ?? "";
-  const newUser = async (route: Route, scopes?: readonly Scope[]): Promise<User & { id: string }> => {
-    const body = { source: sourceOf(route), ...signInOf(route).fields(), ...(scopes && { scopes }) };
-    const {
-      id,
-      user_name: userName,
-      secret,
-    } = recordOf(await godwit.request("POST", "/v1/compatible_credentials", { key: await godwit.key({ account: "foreign" }), body }), 201);
-    return { id: String(id), userName: String(userName), secret: String(secret) };
+  type Users = { user: User; ended: User; unfit: User; apiKey: string };
+  const users = new Map<string, Promise<Users>>();
+  const usersOf = (source: string): Promise<Users> => {
+    const made = users.get(source) ?? newUsers(source);
+    users.set(source, made);
+    return made;
   };
+  async function newUsers(source: string): Promise<Users> {
+    const apiKey = await godwit.key({ account: "foreign" });
+    const create = async (scopes?: readonly Scope[]): Promise<User & { id: string }> => {
+      const body = { source, ...SIGN_INS[source]?.fields(), ...(scopes && { scopes }) };
+      const reply = await godwit.request("POST", "/v1/compatible_credentials", { key: apiKey, body });
+      const { id, user_name: userName, secret } = recordOf(reply, 201);
+      return { id: String(id), userName: String(userName), secret: String(secret) };
+    };
+    const [user, ended, unfit] = [await create(), await create(), await create(["audit:read"])];
+    recordOf(await godwit.request("DELETE", `/v1/compatible_credentials/${ended.id}`, { key: apiKey }), 200);
+    return { user, ended, unfit, apiKey };
+  }
   const signInOf = (route: Route): SignIn =>
     SIGN_INS[sourceOf(route)] ?? assert.fail(`add to SIGN_INS how a client of ${route.operationId} signs in`);
   const call = async (route: Route, user: User): Promise<Reply> => {
@@ -514,25 +561,20 @@ describe("a compatible API", () => {
   for (const route of ofApi) {
     test(`${nameOf(route)} refuses all but an active credential of its own with its scope`, async () => {
       const { refused, forbidden } = signInOf(route);
-      const user = await newUser(route);
-      const [revokedUser, unfit] = [await newUser(route), await newUser(route, ["audit:read"])];
-      recordOf(
-        await godwit.request("DELETE", `/v1/compatible_credentials/${revokedUser.id}`, { key: await godwit.key({ account: "foreign" }) }),
-        200,
-      );
+      const { user, ended, unfit, apiKey } = await usersOf(sourceOf(route));
       const strangers: Readonly<Record<string, User>> = {
         "no user": { userName: "", secret: "" },
         "an unknown user": { ...user, userName: randomUUID() },
         "a wrong password": { ...user, secret: `${user.secret}x` },
         "the password of another": { ...user, secret: unfit.secret },
-        "a revoked user": revokedUser,
-        "an API key": { userName: user.userName, secret: await godwit.key({ account: "foreign" }) },
+        "a revoked user": ended,
+        "an API key": { userName: user.userName, secret: apiKey },
       };
       for (const [what, stranger] of Object.entries(strangers)) assert.equal((await call(route, stranger)).status, refused, what);
       if (route.scope !== null) assert.equal((await call(route, unfit)).status, forbidden);
       const reply = await call(route, user);
-      // A path that the API does not have.
-      const isKnown = !route.path.endsWith("*");
+      // The account has no senders and no such verification, and the API does not have every path.
+      const isKnown = !/\*$|ServiceSid\}\/(PhoneNumbers|ShortCodes|AlphaSenders)\/|VerificationCheck$/.test(route.path);
       assert.ok(isKnown ? reply.status < 300 : reply.status === 404, `${reply.status} ${reply.text}`);
     });
   }

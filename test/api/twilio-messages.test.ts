@@ -6,7 +6,7 @@ import { request } from "undici";
 import { clientOf, type Client } from "../support/client.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { recipientNo } from "../support/recipient.ts";
-import { twilioClient, twilioUser, type TwilioUser } from "../support/twilio-client.ts";
+import { refusal, twilioClient, twilioUser, type TwilioUser } from "../support/twilio-client.ts";
 
 let godwit: Godwit;
 let user: TwilioUser;
@@ -21,17 +21,6 @@ after(() => godwit.stop());
 // The sender of the simulator.
 const FROM = "+15005550000";
 const OTHER = "+15005550006";
-
-type RestError = { status: number; code: number; message: string; moreInfo: string };
-
-async function refusal(work: Promise<unknown>): Promise<RestError> {
-  try {
-    await work;
-  } catch (error) {
-    return error as RestError;
-  }
-  throw new Error("the request was not refused");
-}
 
 const post = (path: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<Reply> =>
   send("POST", path, { headers: { "content-type": "application/x-www-form-urlencoded", ...headers }, form });

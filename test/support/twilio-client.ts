@@ -32,3 +32,16 @@ export async function twilioUser(
   if (sid === undefined || token === undefined || id === undefined) throw new Error("a credential has a name and a secret");
   return { client: twilioClient(node.url, sid, token, accountSid ?? sid), sid, token, id, key };
 }
+
+/** An error of the package. */
+type RestError = { status: number; code: number; message: string; moreInfo: string };
+
+/** The error of a request that is refused. */
+export async function refusal(work: Promise<unknown>): Promise<RestError> {
+  try {
+    await work;
+  } catch (error) {
+    return error as RestError;
+  }
+  throw new Error("the request was not refused");
+}
