@@ -28,7 +28,12 @@ export async function openCredential(db: Queryable, box: SecretBox, owner: Owner
 }
 
 /** The active credential with a user name. */
-export async function openCredentialOf(db: Queryable, box: SecretBox, source: MessageSource, user: string): Promise<OpenedCredential | undefined> {
+export async function openCredentialOf(
+  db: Queryable,
+  box: SecretBox,
+  source: MessageSource,
+  user: string,
+): Promise<OpenedCredential | undefined> {
   const row = await findByUser(db, source, user);
   return row && opened(box, row);
 }
