@@ -28,7 +28,15 @@ const GROUPS: Readonly<Record<string, Group>> = {
   carriers: {
     pattern: "test/carriers/*.test.ts",
     processes: 2,
-    rest: ["docs-provider", "kannel-peer", "provider-smpp-fuzz", "provider-smpp-peers", "provider-smpp-tshark", "shared-ids"],
+    rest: [
+      "docs-provider",
+      "kannel-peer",
+      "provider-smpp-fuzz",
+      "provider-smpp-peers",
+      "provider-smpp-tshark",
+      "shared-ids",
+      "twilio-peers",
+    ],
   },
   // This reads a million rows.
   cli: { pattern: "test/cli/*.test.ts", processes: 3, rest: ["bulk-memory"] },

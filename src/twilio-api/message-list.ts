@@ -2,6 +2,7 @@
 import type { MessageFilter } from "../messages/queries.ts";
 import type { MessageId } from "../model/id.ts";
 import { firstUuidAt, MAX_UUID, NIL_UUID, type Uuid } from "../lib/uuid.ts";
+import type { Channel } from "../links/channel.ts";
 import { twilioProblem } from "./errors.ts";
 import { requireKnown, valueOf, type TwilioParameters } from "./forms.ts";
 import type { MessageResource } from "./message-resource.ts";
@@ -49,11 +50,9 @@ export function readList(parameters: TwilioParameters): ListRequest {
   };
 }
 
-function addressIn(parameters: TwilioParameters, name: "To" | "From"): { channel: "whatsapp" | null; address: string | null } {
+function addressIn(parameters: TwilioParameters, name: "To" | "From"): { channel: Channel | null; address: string | null } {
   const text = valueOf(parameters, name);
-  if (text === undefined) return { channel: null, address: null };
-  const { channel, address } = readAddress(text);
-  return { channel: channel === "whatsapp" ? channel : null, address };
+  return text === undefined ? { channel: null, address: null } : readAddress(text);
 }
 
 function readPosition(parameters: TwilioParameters): Position {
