@@ -149,7 +149,9 @@ describe("the event stream", { concurrency: true }, () => {
     const [row] = await godwit.rows<{ position: number }>("select last_value::integer as position from event_positions");
     const [first = ""] = await insertEvents(godwit, owner, idsNow(1));
     await insertEvents(godwit, busy, idsNow(5));
-    assert.equal(await startOf(), first, "the last event of the reader itself");
+    // An open transaction of another test may still hold back the present position.
+    const place = await until("an event to be behind the present", async () => [await startOf()].find((each) => each !== NO_EVENT));
+    assert.equal(place, first, "the last event of the reader itself");
     using old = await EventReader.open(godwit, owner.key, { after: placeOf020(row?.position ?? 0) });
     await old.has([first]);
   });
