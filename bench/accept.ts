@@ -7,9 +7,10 @@
  *
  *  With --against REF, only (b), of this checkout and of the commit REF.
  *
- *  With --kannel, only (b) beside the same service through its Kannel API: with a key, without one, and with reports.
+ *  With --kannel, only (b) beside the same service through its Kannel API: with a key, without one, and with reports. With --twilio, through its Twilio
+ *  API.
  *
- *  npm run bench -- accept [--kannel] [--rounds 5] [--seconds 8] [--connections 64] [--preload 5000000] [--against REF [--within 0.05]] */
+ *  npm run bench -- accept [--kannel | --twilio] [--rounds 5] [--seconds 8] [--connections 64] [--preload 5000000] [--against REF [--within 0.05]] */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -17,7 +18,19 @@ import { parseArgs } from "node:util";
 import { AGAINST_OPTIONS, runOrCompare, type Contender } from "./against.ts";
 import type { Checkout } from "./checkout.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
-import { machine, makeKannelTarget, median, out, say, serve, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
+import {
+  machine,
+  makeKannelTarget,
+  makeTwilioForm,
+  median,
+  out,
+  say,
+  serve,
+  show,
+  startGodwit,
+  type GodwitPeer,
+  type Peer,
+} from "./godwit.ts";
 import { loadPeer, measurePeer, startPeer, type LoadShape, type Measure } from "./load-peer.ts";
 import { preload } from "./preload.ts";
 import { children } from "./run.ts";
@@ -29,6 +42,7 @@ const { values } = parseArgs({
     connections: { type: "string", default: "64" },
     preload: { type: "string", default: "0" },
     kannel: { type: "boolean", default: false },
+    twilio: { type: "boolean", default: false },
     ...AGAINST_OPTIONS,
   },
 });
@@ -148,27 +162,65 @@ async function startContender({ name, folder }: Checkout): Promise<Contender> {
   return { cpuUs: () => treeCpuUs(peer.child.pid ?? 0), load: (forSeconds) => loadPeer(peer, shapeFor(forSeconds)) };
 }
 
-/** The same messages through our API and through the Kannel API of one service, in turns. */
-async function compareKannel(): Promise<void> {
-  const native = await startGodwit("kannel", { ...ACCEPT_ONLY, scopes: ["keys:write", "usage:read", "links:read"] });
-  const body = JSON.stringify({ source: "kannel", user_name: "bench", secret: "password-of-bench", scopes: ["messages:send"] });
-  const created = await fetch(`${native.url}/v1/compatible_credentials`, { method: "POST", headers: native.headers, body });
+/** Creates a user of a compatible API. */
+async function createUser({ url, headers }: GodwitPeer, fields: Record<string, string>): Promise<{ user_name: string; secret: string }> {
+  const body = JSON.stringify({ ...fields, scopes: ["messages:send"] });
+  const created = await fetch(`${url}/v1/compatible_credentials`, { method: "POST", headers, body });
   if (created.status !== 201) throw new Error(await created.text());
-  const user = "username=bench&password=password-of-bench";
-  const reports = `${user}&dlr-mask=31&dlr-url=https%3A%2F%2Fexample.com%2Fdlr%3Ftype%3D%25d`;
-  const through = (name: string, hasKey: boolean, query: string): Peer => ({
-    ...native,
+  return (await created.json()) as { user_name: string; secret: string };
+}
+
+/** How a compatible API gets the messages: with a key, without one, and with reports. */
+type Through = { title: string; limit: string; peerFor: (hasKey: boolean, hasReports: boolean) => Omit<Peer, "name" | "url" | "child"> };
+
+async function throughKannel(native: GodwitPeer): Promise<Through> {
+  const { user_name: name, secret } = await createUser(native, { source: "kannel", user_name: "bench" });
+  const user = `username=${name}&password=${secret}`;
+  const reports = "&dlr-mask=31&dlr-url=https%3A%2F%2Fexample.com%2Fdlr%3Ftype%3D%25d";
+  return {
+    title: "Kannel",
+    limit: "≤ 1.05",
+    peerFor: (hasKey, hasReports) => ({
+      path: native.path,
+      headers: {},
+      hasKey,
+      makeTarget: () => makeKannelTarget(hasReports ? user + reports : user),
+    }),
+  };
+}
+
+async function throughTwilio(native: GodwitPeer): Promise<Through> {
+  const { user_name: sid, secret } = await createUser(native, { source: "twilio" });
+  const authorization = `Basic ${Buffer.from(`${sid}:${secret}`).toString("base64")}`;
+  return {
+    title: "Twilio",
+    limit: "≤ 1.15",
+    peerFor: (hasKey, hasReports) => ({
+      path: `/twilio/2010-04-01/Accounts/${sid}/Messages.json`,
+      headers: { "Content-Type": "application/x-www-form-urlencoded", Authorization: authorization },
+      hasKey,
+      keyHeader: "I-Twilio-Idempotency-Token",
+      makeForm: () => makeTwilioForm(hasReports ? "&StatusCallback=https%3A%2F%2Fexample.com%2Fstatus" : ""),
+    }),
+  };
+}
+
+/** The same messages through our API and through a compatible one of the same service, in turns. */
+async function compareThrough(connect: (native: GodwitPeer) => Promise<Through>): Promise<void> {
+  const native = await startGodwit("compatible", { ...ACCEPT_ONLY, scopes: ["keys:write", "usage:read", "links:read"] });
+  const { title, limit, peerFor } = await connect(native);
+  const through = (name: string, hasKey: boolean, hasReports: boolean): Peer => ({
     name,
-    headers: {},
-    hasKey,
-    makeTarget: () => makeKannelTarget(query),
+    url: native.url,
+    child: native.child,
+    ...peerFor(hasKey, hasReports),
   });
   const peers: readonly Peer[] = [
     { ...native, name: "native" },
-    through("Kannel", true, user),
+    through(title, true, false),
     { ...native, name: "native, no key", hasKey: false },
-    through("Kannel, no key", false, user),
-    through("Kannel, reports", true, reports),
+    through(`${title}, no key`, false, false),
+    through(`${title}, reports`, true, true),
   ];
   for (const peer of peers) await measure(peer, WARM_UP_SECONDS / 2);
   const results = new Map<string, number[]>();
@@ -182,12 +234,14 @@ async function compareKannel(): Promise<void> {
     median((results.get(one) ?? []).map((value, round) => value / (results.get(other)?.[round] ?? Number.NaN)));
   out(`\n${machine()}; ${connections} connections, ${rounds} rounds of ${seconds} s\n`);
   out("| CPU per message | measured | must reach |\n|---|---|---|");
-  out(`| Kannel API / native, both with a key | ${show(ratio("Kannel", "native"), 2)} | ≤ 1.05 |`);
-  out(`| Kannel API / native, both without a key | ${show(ratio("Kannel, no key", "native, no key"), 2)} | |`);
-  out(`| Kannel API with reports / native, both with a key | ${show(ratio("Kannel, reports", "native"), 2)} | |`);
+  out(`| ${title} API / native, both with a key | ${show(ratio(title, "native"), 2)} | ${limit} |`);
+  out(`| ${title} API / native, both without a key | ${show(ratio(`${title}, no key`, "native, no key"), 2)} | |`);
+  out(`| ${title} API with reports / native, both with a key | ${show(ratio(`${title}, reports`, "native"), 2)} | |`);
 }
 
-await runOrCompare(values, values.kannel ? compareKannel : main, {
+const chosen = values.twilio ? throughTwilio : values.kannel ? throughKannel : undefined;
+
+await runOrCompare(values, chosen === undefined ? main : () => compareThrough(chosen), {
   rounds,
   seconds,
   about: `accept, ${connections} connections`,

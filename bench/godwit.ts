@@ -25,6 +25,9 @@ export type Peer = {
   headers: Record<string, string>;
   hasKey: boolean;
   makeTarget?: () => string;
+  /** Another body than that of our API, and the header of its key. */
+  makeForm?: () => string;
+  keyHeader?: string;
 };
 export type GodwitPeer = Peer & Installation & { socketDir: string; account: string; readyMs: number };
 
@@ -109,6 +112,10 @@ export const makeBody = (): string =>
 /** The path and the query of a Kannel request with the same message. */
 export const makeKannelTarget = (user: string): string =>
   `/cgi-bin/sendsms?${user}&from=12345&to=1415555${String((counter += 1) % 10_000).padStart(4, "0")}&text=Your+verification+code+is+123456.+It+is+valid+for+ten+minutes.`;
+
+/** The body of a Twilio request with the same message. */
+export const makeTwilioForm = (more: string): string =>
+  `To=%2B1415555${String((counter += 1) % 10_000).padStart(4, "0")}&From=12345&Body=Your+verification+code+is+123456.+It+is+valid+for+ten+minutes.${more}`;
 
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);

@@ -47,8 +47,13 @@ export type LoadShape = { connections: number; seconds: number };
 
 /** Sends messages to a peer. Throws where it refuses one. */
 export async function loadPeer(peer: Peer, { connections, seconds }: LoadShape): Promise<Load> {
-  const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds, makeBody });
-  const odd = [...statuses].filter(([status]) => status !== 200 && status !== 202);
+  const {
+    requests,
+    seconds: took,
+    latenciesMs,
+    statuses,
+  } = await runLoad({ ...peer, connections, seconds, makeBody: peer.makeForm ?? makeBody });
+  const odd = [...statuses].filter(([status]) => ![200, 201, 202].includes(status));
   if (odd.length > 0) throw new Error(`${peer.name} answered ${odd.map(([status, count]) => `${status} (${count}×)`).join(", ")}`);
   return { messages: requests, rate: requests / took, p50: quantile(latenciesMs, 0.5), p99: quantile(latenciesMs, 0.99) };
 }

@@ -13,6 +13,7 @@ export type LoadOptions = {
   /** The path and the query of a GET, in place of a POST with a body. */
   makeTarget?: (() => string) | undefined;
   hasKey: boolean;
+  keyHeader?: string | undefined;
   /** The time from the start of a request to that of the next one on its connection; 0: at once after the response. */
   pauseMs?: number;
   /** The local addresses of the connections, in turn; one address by default. */
@@ -32,7 +33,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const next = (): Exchange | undefined => {
     const sentAt = performance.now();
     if (sentAt >= deadline) return undefined;
-    const key = options.hasKey ? `Idempotency-Key: ${randomUUID()}\r\n` : "";
+    const key = options.hasKey ? `${options.keyHeader ?? "Idempotency-Key"}: ${randomUUID()}\r\n` : "";
     const body = options.makeTarget === undefined ? options.makeBody() : "";
     return {
       request:

@@ -17,7 +17,7 @@ const BENCHMARKS = [
 const HELP = `Usage: npm run bench -- NAME [flags]
 
   accept     cost of a durable, idempotent accept, beside a bare echo, a framework and the SQL
-             [--rounds 5] [--seconds 8] [--connections 64] [--preload 0] [--kannel]
+             [--rounds 5] [--seconds 8] [--connections 64] [--preload 0] [--kannel | --twilio]
   deliver    cost from the request to the receipt, latency, fairness, long queues
              [--rounds 3] [--seconds 10] [--connections 64] [--backlog 1000000] [--campaign 100000]
              [--only cost,latency,fairness,backlog]

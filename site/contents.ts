@@ -40,7 +40,11 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("guide-two-way-support", "Support inbox", "A server with Flask that receives messages and answers them"),
       page("guide-campaign", "Campaign with consent", "A program that sends batches and respects STOP"),
       page("migrate-from-kannel", "Move from Kannel", "The sendsms API of Kannel by changing a URL: what is the same, and what differs"),
-      page("migrate-from-twilio", "Move from Twilio", "Fields, statuses and webhooks side by side"),
+      page(
+        "migrate-from-twilio",
+        "Move from Twilio",
+        "Twilio's API by changing a base URL, or our own: what is the same, and what differs",
+      ),
     ],
   },
   {
