@@ -2,6 +2,7 @@
 import { request as send } from "undici";
 import { randomFrom, type Random } from "../chaos/random.ts";
 import { CompatibleDrawer, type User } from "./compatible.ts";
+import { TwilioDrawer } from "./twilio.ts";
 import { RequestDrawer, type Document, type FuzzRequest } from "./requests.ts";
 import type { MeasuredService } from "./service.ts";
 
@@ -35,19 +36,27 @@ export class Fuzzer {
   readonly #random: Random;
   readonly #drawer: RequestDrawer;
   readonly #compatible: CompatibleDrawer;
+  readonly #twilio: TwilioDrawer;
   readonly report: FuzzReport;
 
-  private constructor(service: MeasuredService, document: Document, { seed, user }: { seed: number; user: CreatedUser }) {
+  private constructor(
+    service: MeasuredService,
+    document: Document,
+    { seed, kannel, twilio }: { seed: number; kannel: CreatedUser; twilio: CreatedUser },
+  ) {
     this.#service = service;
     this.#random = randomFrom(seed);
-    this.#drawer = new RequestDrawer(this.#random, document, { own: service.key, reserved: [user.id] });
-    this.#compatible = new CompatibleDrawer(this.#random, user);
+    this.#drawer = new RequestDrawer(this.#random, document, { own: service.key, reserved: [kannel.id, twilio.id] });
+    this.#compatible = new CompatibleDrawer(this.#random, kannel);
+    this.#twilio = new TwilioDrawer(this.#random, twilio);
     this.report = { seed, requests: 0, statuses: {}, longestTurnMs: 0, largestErrorBytes: 0, heapGrowthBytes: 0, violations: [] };
   }
 
   static async run(service: MeasuredService, { seed, runMs }: { seed: number; runMs: number }): Promise<FuzzReport> {
     const response = await send(`${service.url}/openapi.json`, { dispatcher: service.dispatcher });
-    const fuzzer = new Fuzzer(service, (await response.body.json()) as Document, { seed, user: await createUser(service) });
+    const kannel = await createUser(service, { source: "kannel", user_name: "fuzz", secret: "password-of-fuzz" });
+    const twilio = await createUser(service, { source: "twilio" });
+    const fuzzer = new Fuzzer(service, (await response.body.json()) as Document, { seed, kannel, twilio });
     const { report } = fuzzer;
     await fuzzer.#send(runMs * WARM_UP_SHARE);
     const before = service.hasEnded ? 0 : await service.heapBytes();
@@ -62,8 +71,12 @@ export class Fuzzer {
     const endsAt = performance.now() + forMs;
     const atLeast = this.report.requests + MIN_REQUESTS;
     const isDone = (): boolean => performance.now() >= endsAt && this.report.requests >= atLeast;
-    while (!isDone() && !this.#service.hasEnded && this.report.violations.length < MAX_VIOLATIONS)
-      await this.#check(this.#random.chance(COMPATIBLE_SHARE) ? this.#compatible.draw() : this.#drawer.draw());
+    while (!isDone() && !this.#service.hasEnded && this.report.violations.length < MAX_VIOLATIONS) await this.#check(this.#draw());
+  }
+
+  #draw(): FuzzRequest {
+    if (!this.#random.chance(COMPATIBLE_SHARE)) return this.#drawer.draw();
+    return this.#random.chance(0.5) ? this.#compatible.draw() : this.#twilio.draw();
   }
 
   async #check(request: FuzzRequest): Promise<void> {
@@ -73,6 +86,7 @@ export class Fuzzer {
     report.requests += 1;
     report.statuses[status] = (report.statuses[status] ?? 0) + 1;
     if (status < 300) this.#drawer.learn(request, text);
+    if (status < 300) this.#twilio.learn(text);
     if (status >= 400) report.largestErrorBytes = Math.max(report.largestErrorBytes, bytes);
     const turnMs = worstTurnMs > MAX_TURN_MS ? await this.#leastTurnMs(request, worstTurnMs) : worstTurnMs;
     report.longestTurnMs = Math.max(report.longestTurnMs, turnMs);
@@ -105,15 +119,14 @@ export class Fuzzer {
 
 type CreatedUser = User & { id: string };
 
-/** Creates a user of the Kannel API. */
-async function createUser({ url, dispatcher, key }: MeasuredService): Promise<CreatedUser> {
-  const user = { userName: "fuzz", secret: "password-of-fuzz" };
+/** Creates a user of a compatible API. */
+async function createUser({ url, dispatcher, key }: MeasuredService, fields: Record<string, string>): Promise<CreatedUser> {
   const headers = { authorization: `Bearer ${key.secret}`, "content-type": "application/json" };
-  const body = JSON.stringify({ source: "kannel", user_name: user.userName, secret: user.secret });
-  const response = await send(`${url}/v1/compatible_credentials`, { method: "POST", headers, body, dispatcher });
-  const { id } = (await response.body.json()) as { id?: string };
-  if (id === undefined) throw new Error(`no user of the Kannel API: ${response.statusCode}`);
-  return { ...user, id };
+  const options = { method: "POST", headers, body: JSON.stringify(fields), dispatcher } as const;
+  const response = await send(`${url}/v1/compatible_credentials`, options);
+  const { id, user_name: userName, secret } = (await response.body.json()) as Record<string, string | undefined>;
+  if (id === undefined || userName === undefined || secret === undefined) throw new Error(`no user: ${response.statusCode}`);
+  return { id, userName, secret };
 }
 
 const describe = ({ method, path, headers, body }: FuzzRequest): string =>
