@@ -15,9 +15,9 @@ import { closeUnread } from "./sockets.ts";
 // Each holds about a megabyte: a piece that arrives, a chunk, and its copies on the way to the database.
 const TURNS = { total: 12, alone: 8, shared: 4, maxWaiting: Infinity };
 // Each holds up to 64 kB, which Node has read together with the head of the request.
-const WAITING = { total: 512, share: 384 };
+const WAITING = { total: 128, share: 96 };
 const MAX_WAIT_MS = 60_000;
-const RETRY_SECONDS = 2;
+const RETRY_SECONDS = 5;
 // A sender below this rate, on average after the first seconds, keeps a turn from others. The slowest connections of phones are faster.
 const LEAST_BYTES_PER_SECOND = 16_384;
 const FIRST_MS = 5_000;
