@@ -10,6 +10,7 @@ const BENCHMARKS = [
   "overload",
   "size",
   "soak",
+  "uploads",
   "webhooks",
   "workers",
 ];
@@ -38,6 +39,8 @@ const HELP = `Usage: npm run bench -- NAME [flags]
              [--messages 10000000] [--rounds 5] [--seconds 6]
   soak       an hour at half of the maximum rate, with delivery and webhooks
              [--minutes 60] [--share 0.5]
+  uploads    memory of a node with a thousand uploads at once
+             [--uploads 1000] [--bytes 5242880]
   webhooks   rate and delay of webhook deliveries, beside a bare loop of posts
              [--rounds 3] [--deliveries 20000] [--endpoints 200] [--dead 10] [--seconds 20] [--rate 4]
   workers    accept with one and with several workers

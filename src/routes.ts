@@ -76,7 +76,12 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...suppressionRoutes(db, suppressions),
     ...consentSettingsRoutes(consentSettings),
     ...recipientRoutes(eraser, exporter),
-    ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
+    ...usageRoutes({
+      db,
+      clock,
+      words: { channels: CHANNELS, statuses: STATUSES },
+      mediaUsage: (owner) => media.store.usage(owner),
+    }),
     ...queueRoutes(db, clock),
     ...setupRoutes(setup, linkTester),
     ...keyRoutes(db, keys),

@@ -3,6 +3,7 @@
 import type { Credential } from "../access/authenticate.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { FairLimit } from "../lib/fair-limit.ts";
+import { countReceivedBytes } from "../lib/received-bytes.ts";
 import { SharedBudget } from "../lib/shared-budget.ts";
 import { SharedTimer } from "../lib/shared-timer.ts";
 import { idKey } from "../model/id.ts";
@@ -14,10 +15,12 @@ import { closeUnread } from "./sockets.ts";
 
 // Each holds about a megabyte: a piece that arrives, a chunk, and its copies on the way to the database.
 const TURNS = { total: 12, alone: 8, shared: 4, maxWaiting: Infinity };
-// Each holds up to 64 kB, which Node has read together with the head of the request.
-const WAITING = { total: 512, share: 384 };
+// The bytes that Node reads together with the head of a request, at most.
+const HEAD_BYTES = 65_536;
+// Each holds as many.
+const WAITING = { total: 128, share: 96 };
 const MAX_WAIT_MS = 60_000;
-const RETRY_SECONDS = 2;
+const RETRY_SECONDS = 5;
 // A sender below this rate, on average after the first seconds, keeps a turn from others. The slowest connections of phones are faster.
 const LEAST_BYTES_PER_SECOND = 16_384;
 const FIRST_MS = 5_000;
@@ -45,6 +48,7 @@ export class Uploads {
     const { request } = exchange;
     if (isJson(exchange)) return;
     exchange.isUpload = true;
+    countReceivedBytes(HEAD_BYTES);
     if (declaredBytes(request) !== 0) request.socket.pause();
   }
 

@@ -4,7 +4,8 @@ import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { deleteChunks, findPlace, insertChunk, readChunk, type FilePlaceName } from "./queries.ts";
+import { deleteChunks, insertChunk, readChunk } from "./chunk-queries.ts";
+import { findPlace, type FilePlaceName } from "./queries.ts";
 
 /** Writes the bytes of one file in their order. The caller waits for each call, and may change the bytes afterwards. */
 export type FileWriter = {

@@ -101,26 +101,6 @@ export const insertFile = (
   insert into media_files (id, account_id, environment, place, touched_at)
   values (${id}, ${accountId}, ${environment}, ${place}, ${time(nowMs)})`);
 
-/** Adds a chunk to a file that is being received. Returns no row if the file was given up. */
-export const insertChunk = (
-  db: Queryable,
-  { fileId, number, bytes, nowMs }: { fileId: Uuid; number: number; bytes: Buffer; nowMs: number },
-): Promise<unknown[]> =>
-  db.rows(sql`
-  with written as (
-    update media_files
-       set touched_at = ${time(nowMs)}
-     where id = ${fileId} and state = 'writing'
-    returning id
-  )
-  insert into media_chunks (file_id, number, bytes)
-  select id, ${number}, ${bytes}
-    from written
-  returning 1`);
-
-export const readChunk = async (db: Queryable, fileId: Uuid, number: number): Promise<Buffer | undefined> =>
-  (await db.rows<{ bytes: Buffer }>(sql`select bytes from media_chunks where file_id = ${fileId} and number = ${number}`))[0]?.bytes;
-
 /** Records the progress of a file that is being received. Returns no row if the file was given up. */
 export const touchFile = (db: Queryable, fileId: Uuid, nowMs: number): Promise<unknown[]> =>
   db.rows(sql`
@@ -322,25 +302,19 @@ export const listDeletedFiles = (
    order by id
    limit ${most}`);
 
-/** Deletes some chunks of a file, and returns how many. */
-export const deleteChunks = async (db: Queryable, fileId: Uuid, most: number): Promise<number> =>
-  (
-    await db.rows(sql`
-  delete from media_chunks
-   where file_id = ${fileId}
-     and number = any (array(select number
-                               from media_chunks
-                              where file_id = ${fileId}
-                              limit ${most}))
-  returning 1`)
-  ).length;
-
 /** Deletes a file whose bytes are deleted. */
 export const deleteFile = (db: Queryable, fileId: Uuid): Promise<unknown[]> =>
   db.rows(sql`
   delete from media_files
    where id = ${fileId} and state = 'deleted'
      and not exists (select from media_chunks where file_id = ${fileId})`);
+
+/** The bytes of the stored files of an owner. */
+export const usedBytes = async (db: Queryable, { accountId, environment }: Owner): Promise<number> =>
+  (
+    await db.rows<{ bytes: number }>(sql`
+  select bytes from media_usage where account_id = ${accountId} and environment = ${environment}`)
+  )[0]?.bytes ?? 0;
 
 /** The bytes of all stored files. */
 export const allUsedBytes = async (db: Queryable): Promise<number> =>

@@ -4,6 +4,7 @@ import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { Problem } from "../http/problem.ts";
 import { groupDigits } from "../lib/group-digits.ts";
+import { countReceivedBytes } from "../lib/received-bytes.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
 import { largestFile } from "../links/content-support.ts";
 import type { MediaKind } from "../model/content.ts";
@@ -23,8 +24,12 @@ export type ReceiverParts = { db: Database; clock: Clock; place: FilePlace; onEr
 /** The most bytes of a file of any kind. */
 export const MAX_FILE_BYTES = largestFile("document");
 
+// A chunk for each file that arrives. They live long enough to stay in memory as garbage for a while.
+const MAX_SPARE = 16;
+
 export class FileReceiver {
   readonly #parts: ReceiverParts;
+  readonly #spare: Buffer[] = [];
 
   constructor(parts: ReceiverParts) {
     this.#parts = parts;
@@ -35,11 +40,14 @@ export class FileReceiver {
     const { db, clock, place } = this.#parts;
     const id = newUuid(clock.now());
     await insertFile(db, owner, { id, place: place.name, nowMs: clock.now() });
+    const chunk = this.#spare.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES);
     try {
-      return { id, ...(await this.#write(id, pieces, expected)) };
+      return { id, ...(await this.#write({ id, chunk }, pieces, expected)) };
     } catch (error) {
       await this.#giveUp(id, !(error instanceof PlaceFailed));
       throw error;
+    } finally {
+      if (this.#spare.length < MAX_SPARE) this.#spare.push(chunk);
     }
   }
 
@@ -59,17 +67,21 @@ export class FileReceiver {
     }
   }
 
-  async #write(id: Uuid, pieces: AsyncIterable<Buffer>, { kind, hint }: ExpectedFile): Promise<Omit<ReceivedFile, "id">> {
+  async #write(
+    { id, chunk }: { id: Uuid; chunk: Buffer },
+    pieces: AsyncIterable<Buffer>,
+    { kind, hint }: ExpectedFile,
+  ): Promise<Omit<ReceivedFile, "id">> {
     const hash = createHash("sha256");
     const detector = new TypeDetector();
     const writer = this.#parts.place.open(id);
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
     let limit = Math.min(MAX_FILE_BYTES, largestFile(kind ?? "document"));
     let isChecked = false;
     let bytes = 0;
     let filled = 0;
     for await (const piece of pieces) {
       bytes += piece.length;
+      countReceivedBytes(piece.length);
       hash.update(piece);
       detector.push(piece);
       if (!isChecked && detector.hasHead) {

@@ -32,6 +32,7 @@ import {
   storeFile,
   storeUpload,
   storeUse,
+  usedBytes,
 } from "./queries.ts";
 import type { FileReceiver, ReceivedFile } from "./receive-file.ts";
 import type { MediaUrls } from "./signed-url.ts";
@@ -176,6 +177,12 @@ export class MediaStore implements MediaLibrary {
     } finally {
       await receiver.giveUp(received.id);
     }
+  }
+
+  /** The bytes of an owner's files, and the most that they may have. */
+  async usage(owner: Owner): Promise<{ bytes: number; quota_bytes: number }> {
+    const { db, quotaBytes } = this.#parts;
+    return { bytes: await usedBytes(db, owner), quota_bytes: quotaBytes };
   }
 
   /** Deletes media. Messages that still have to send them fail. */

@@ -60,6 +60,15 @@ const Interval = Type.Object(
   { title: "UsageInterval", description: "The totals of one minute, hour or day." },
 );
 
+const MediaUsage = Type.Object(
+  {
+    bytes: Type.Integer({ description: "The bytes of the stored files, now. Files with the same bytes count once." }),
+    quota_bytes: Type.Integer({ description: "The bytes that the files may have together." }),
+  },
+  { title: "MediaUsage", description: "The stored files of the environment, whatever the range is." },
+);
+export type MediaUsage = Static<typeof MediaUsage>;
+
 export const usageReport = (words: Words) =>
   Type.Object(
     {
@@ -71,6 +80,7 @@ export const usageReport = (words: Words) =>
       data: Type.Array(usageCount(words), { description: "The counts, newest first, then by channel, status and error code." }),
       intervals: Type.Array(Interval, { description: "The totals of each interval with messages, newest first." }),
       totals: Totals,
+      media: MediaUsage,
     },
     { title: "Usage", description: "The number of messages by minute, hour or day of their creation, and by their current status." },
   );
@@ -78,7 +88,12 @@ export const usageReport = (words: Words) =>
 type UsageReport = Static<ReturnType<typeof usageReport>>;
 type Totals = Static<typeof Totals>;
 
-export const toReport = (environment: Environment, { fromMs, toMs, interval }: UsageRange, rows: readonly UsageRow[]): UsageReport => ({
+export const toReport = (
+  environment: Environment,
+  { fromMs, toMs, interval }: UsageRange,
+  rows: readonly UsageRow[],
+  media: MediaUsage,
+): UsageReport => ({
   object: "usage",
   environment,
   interval,
@@ -95,6 +110,7 @@ export const toReport = (environment: Environment, { fromMs, toMs, interval }: U
   })),
   intervals: intervalsOf(rows),
   totals: totalsOf(rows),
+  media,
 });
 
 /** The intervals, in the order of the rows, which are sorted by time. */

@@ -6,9 +6,10 @@ import { oneOf, optional, timeParameter, Type, type Static } from "../http/schem
 import { groupDigits } from "../lib/group-digits.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
+import type { Owner } from "../model/owner.ts";
 import { minutesKeptSince, readUsage, type UsageRange } from "./queries.ts";
 import { DEFAULT_DAYS, MAX_DAYS, rangeOf, refused } from "./range.ts";
-import { INTERVALS, toReport, usageReport, type Words } from "./report.ts";
+import { INTERVALS, toReport, usageReport, type MediaUsage, type Words } from "./report.ts";
 
 // About two megabytes. A month of hours with a dozen kinds of messages fits, and half a day of minutes. More needs several requests.
 const MAX_ROWS = 10_000;
@@ -32,7 +33,15 @@ const usageQuery = ({ channels, statuses }: Words) =>
 
 type UsageQuery = Static<ReturnType<typeof usageQuery>>;
 
-export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] => [
+type UsageRouteParts = {
+  db: Database;
+  clock: Clock;
+  words: Words;
+  /** The stored files of an owner. Passed in, because media have a higher rank than usage. */
+  mediaUsage: (owner: Owner) => Promise<MediaUsage>;
+};
+
+export const usageRoutes = ({ words, ...parts }: UsageRouteParts): Route[] => [
   route({
     method: "GET",
     path: "/v1/usage",
@@ -42,7 +51,7 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
     isCompressible: true,
     summary: "Retrieve usage",
     description:
-      "Returns the number of messages and segments by minute, hour or day of their creation, and by their current status. Use it for reports and billing. " +
+      "Returns the number of messages and segments by minute, hour or day of their creation, and by their current status. Use it for reports and billing. `media` has the bytes of the stored files. " +
       `The range is in whole hours, and covers at most ${MAX_DAYS.day} days by day and ${MAX_DAYS.hour} days by hour. By minute it is in whole minutes of the last 24 hours. ` +
       `A response has at most ${groupDigits(MAX_ROWS)} rows; a range that needs more is refused with 400. See [Usage](/docs/usage).`,
     tag: "Usage",
@@ -51,18 +60,22 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
     query: usageQuery(words),
     reply: { status: 200, description: "The usage.", schema: usageReport(words) },
     problems: [],
-    handle: async ({ query, credential }) => jsonResponse(await report(db, credential, query, clock.now())),
+    handle: async ({ query, credential }) => jsonResponse(await report(parts, credential, query)),
   }),
 ];
 
-async function report(db: Database, { accountId, environment }: Credential, query: UsageQuery, nowMs: number): Promise<object> {
-  const range = await keptPart(db, rangeOf(query, nowMs));
+async function report(
+  { db, clock, mediaUsage }: Omit<UsageRouteParts, "words">,
+  { accountId, environment }: Credential,
+  query: UsageQuery,
+): Promise<object> {
+  const range = await keptPart(db, rangeOf(query, clock.now()));
   const { channel = null, status = null, error_code: errorCode = null } = query;
   const rows = await readUsage(db, accountId, environment, { ...range, channel, status, errorCode }, MAX_ROWS + 1);
   if (rows.length > MAX_ROWS) {
     throw refused(`the response would have more than ${groupDigits(MAX_ROWS)} rows: use a shorter range, or filters`);
   }
-  return toReport(environment, range, rows);
+  return toReport(environment, range, rows, await mediaUsage({ accountId, environment }));
 }
 
 /** A database that is older than its minutes has fewer of them on the first day: `from` reports where they begin. */

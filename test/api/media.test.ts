@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
+import { crc32, deflateSync, gzipSync } from "node:zlib";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { mediaUrls } from "../../src/media/signed-url.ts";
 import { decodeId, encodeId } from "../../src/model/id.ts";
@@ -103,6 +104,30 @@ test("an archive stays packed", async () => {
   assert.deepEqual([json["content_type"], json["kind"], json["bytes"]], ["application/octet-stream", "document", bomb.length]);
 });
 
+test("a picture that unpacks to many times its size is stored and served as it is", async () => {
+  const chunk = (type: string, data: Buffer): Buffer => {
+    const named = Buffer.concat([Buffer.from(type, "latin1"), data]);
+    const [length, check] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(data.length);
+    check.writeUInt32BE(crc32(named));
+    return Buffer.concat([length, named, check]);
+  };
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(60_000, 0);
+  header.writeUInt32BE(60_000, 4);
+  header.writeUInt8(8, 8);
+  const parts = [chunk("IHDR", header), chunk("IDAT", deflateSync(Buffer.alloc(8_000_000))), chunk("IEND", Buffer.alloc(0))];
+  const bomb = Buffer.concat([PNG.subarray(0, 8), ...parts]);
+  for (const [file, type] of [
+    [bomb, "image/png"],
+    [gzipSync(Buffer.alloc(8_000_000)), "application/octet-stream"],
+  ] as const) {
+    const read = await content(godwit, await made(file), key);
+    assert.deepEqual([read.headers.get("content-type"), read.headers.get("content-encoding")], [type, null]);
+    assert.ok(read.bytes.equals(file));
+  }
+});
+
 test("a file is of a kind that its content permits", async () => {
   assertProblem(await upload(godwit, Buffer.from("text"), { key, query: { kind: "image" } }), "media_kind_mismatch");
   assertProblem(await upload(godwit, picture(10_000), { key, query: { kind: "audio" } }), "media_kind_mismatch");
@@ -183,6 +208,37 @@ test("media of another account or environment do not exist", async () => {
     assertProblem(await godwit.request("DELETE", `/v1/media/${id}`, { key: stranger }), "not_found");
   }
   assert.equal((await content(godwit, id, key)).status, 200);
+});
+
+test("a file is always sent completely, and its hash confirms nothing to another account", async () => {
+  const file = picture(2_000);
+  const id = await made(file);
+  const get = (by: string, headers: Record<string, string>, method = "GET") =>
+    fetch(`${godwit.url}/v1/media/${id}/content`, { method, headers: { authorization: `Bearer ${by}`, ...headers } });
+  const etag = `"${sha256(file)}"`;
+  for (const headers of [{ range: "bytes=0-9" }, { "if-none-match": etag }, { "if-none-match": "*" }]) {
+    const response = await get(key, headers);
+    assert.deepEqual([response.status, response.headers.get("content-range")], [200, null]);
+    assert.ok(Buffer.from(await response.arrayBuffer()).equals(file));
+    const refused = await get(other, headers);
+    assert.deepEqual([refused.status, refused.headers.get("etag")], [404, null]);
+  }
+  const head = await get(key, {}, "HEAD");
+  assert.deepEqual([head.status, head.headers.get("content-length"), head.headers.get("etag")], [200, "2000", etag]);
+  assert.equal((await get(other, {}, "HEAD")).status, 404);
+});
+
+test("usage has the bytes of the files and the quota, without files that are stored already", async () => {
+  const counter = await godwit.key({ account: "counter" });
+  await godwit.unlimited();
+  const used = async () => (await godwit.request("GET", "/v1/usage", { key: counter })).json["media"];
+  assert.deepEqual(await used(), { bytes: 0, quota_bytes: 1_000_000_000 });
+  const file = picture(3_000);
+  const [one, two] = [await made(file, {}, counter), await made(file, {}, counter)];
+  await made(picture(500), {}, counter);
+  assert.deepEqual(await used(), { bytes: 3_500, quota_bytes: 1_000_000_000 });
+  for (const id of [one, two]) await godwit.request("DELETE", `/v1/media/${id}`, { key: counter });
+  assert.deepEqual(await used(), { bytes: 500, quota_bytes: 1_000_000_000 });
 });
 
 test("media are listed, newest first, with filters and pages", async () => {

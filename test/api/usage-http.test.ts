@@ -89,7 +89,8 @@ describe("usage", () => {
     const key = await freshKey("nothing");
     const { from, to, ...rest } = await usage(key);
     const totals = { messages: 0, segments: 0, by_status: {}, by_error_code: {}, delivery_rate: null, time_to_delivered_ms: null };
-    assert.deepEqual(rest, { object: "usage", environment: "live", interval: "day", data: [], intervals: [], totals });
+    const media = { bytes: 0, quota_bytes: 5_000_000_000 };
+    assert.deepEqual(rest, { object: "usage", environment: "live", interval: "day", data: [], intervals: [], totals, media });
     assert.ok(Date.parse(to) > Date.now() && Date.parse(to) <= Date.now() + HOUR_MS);
     assert.equal(Date.parse(to) % HOUR_MS, 0);
     const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
