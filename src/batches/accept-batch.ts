@@ -46,7 +46,7 @@ export class BatchAcceptor {
     const { accountId, environment } = credential;
     if (this.#stores.isFull) throw unavailable("too many batches wait to be stored");
     const id = newId("batch", clock.now());
-    const decided = await this.#decide(request, credential, { requestId, batchId: id, trace });
+    let decided: readonly Decided[] = [];
     const store = async (tx: Tx): Promise<StoredBatch> => {
       const startedAt = performance.now();
       const { stored, refused, deliveries } = await storeMessages(tx, decided.filter(isAcceptance));
@@ -62,7 +62,12 @@ export class BatchAcceptor {
     };
     const span = tracing?.begin("commit", "internal", trace ?? null, { "godwit.batch_id": encodeId("batch", id) });
     const endSpan = (messages: number): void => span?.end({ "godwit.messages": messages });
-    const committing = this.#once.transaction(credential, claim, store, (commit) => this.#stores.run(commit));
+    // A repeated batch looks for no files, and fetches none.
+    const committing = this.#once.run(credential, claim, async () => {
+      if (await this.#once.isExecuted(credential, claim)) return "taken";
+      decided = await this.#decide(request, credential, { requestId, batchId: id, trace });
+      return this.#stores.run(() => this.#once.commit(credential, claim, store));
+    });
     committing.then((done) => endSpan(done.kind === "executed" ? done.stored.length : 0)).catch(() => endSpan(0));
     const response = await committing;
     if (response.kind === "executed") {

@@ -21,7 +21,7 @@ export async function withContent(
 ): Promise<Outgoing | undefined> {
   const reference = mediaOf(content);
   const id = reference && decodeId("media", reference.media_id);
-  const file = id && (await media.outgoing(message, id));
+  const file = id && (await media.outgoing(message, id, message.recipient));
   if (reference !== undefined && file === undefined) return undefined;
   const named = reference === undefined || file === undefined ? undefined : { ...file, fileName: reference.file_name ?? file.fileName };
   return { ...outgoing, content, media: named, quotes: await quotedCarrierId(db, message) };

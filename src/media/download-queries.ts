@@ -3,7 +3,7 @@
 import { batchStatement, column } from "../database/batch.ts";
 import type { Queryable, Tx } from "../database/database.ts";
 import { prepare } from "../database/sql.ts";
-import type { Uuid } from "../lib/uuid.ts";
+import { uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { MediaKind } from "../model/content.ts";
 import type { AccountId, MediaId, MessageId } from "../model/id.ts";
 import type { Environment, Owner } from "../model/owner.ts";
@@ -75,15 +75,17 @@ with recursive waiting as (
 ), due as (
   select first.account_id, first.environment, first.id, first.due_at
     from waiting
-   cross join lateral (select account_id, environment, id, due_at, link, row_number() over (order by due_at, id) as turn
+   cross join lateral (select account_id, environment, id, due_at
                          from (select account_id, environment, id, due_at, link
                                  from media
                                 where account_id = waiting.account_id and due_at is not null and due_at <= $1
                                 order by due_at
                                 limit ${FIRST_FILES}) found
-                        where link <> all ($4::text[])) first
+                        where link <> all ($4::text[])
+                        order by due_at, id
+                        limit 1) first
    where waiting.account_id <> all ($3::uuid[])
-   order by first.turn, random()
+   order by random()
    limit $5
 )
 update media m
@@ -101,9 +103,9 @@ export type ClaimedRange = {
   most: number;
 };
 
-/** Claims files that are due, one of each account before the second of any. */
+/** Claims one file of each account that has any due. */
 export const claimDownloads = (db: Queryable, { nowMs, leasedUntilMs, busyAccounts, busyLinks, most }: ClaimedRange): Promise<DueFile[]> =>
-  db.rows<DueFile>({ ...claim, values: [new Date(nowMs), new Date(leasedUntilMs), busyAccounts, busyLinks, most] });
+  db.rows<DueFile>({ ...claim, values: [new Date(nowMs), new Date(leasedUntilMs), busyAccounts.map(uuidToText), busyLinks, most] });
 
 type OwnedFile = Owner & { id: MediaId };
 

@@ -5,14 +5,13 @@ import type { Owner } from "../model/owner.ts";
 import type { OutgoingMedia } from "../providers/carrier-file.ts";
 import type { ReadyMedia } from "./media.ts";
 
-/** A message that uses media: its recipient, and the time at which it is sent. The media are kept for their retention after that. */
-export type MediaUse = { recipient: string; atMs: number };
-
 export type MediaLibrary = {
-  /** The media of an owner, which the message will use. Undefined if there are none with that id, or if they cannot be sent yet. */
-  use: (owner: Owner, id: MediaId, use: MediaUse) => Promise<ReadyMedia | undefined>;
-  /** Fetches a file and stores it, or returns why that is not possible. */
-  fetch: (owner: Owner, url: string, use: MediaUse & { fileName: string | null }) => Promise<ReadyMedia | Problem>;
-  /** The file of a message on its way to a carrier. Undefined if the media were deleted. */
-  outgoing: (owner: Owner, id: MediaId) => Promise<OutgoingMedia | undefined>;
+  /** The media of an owner. Undefined if there are none with that id, or if they cannot be sent yet. */
+  find: (owner: Owner, id: MediaId) => Promise<ReadyMedia | undefined>;
+  /** Keeps media for their retention after the last time at which a message with them can be sent. Returns false if they were deleted. */
+  keep: (owner: Owner, id: MediaId, lastMs: number) => Promise<boolean>;
+  /** Fetches a file and stores it, or returns why that is not possible. The media end after an hour unless a message keeps them. */
+  fetch: (owner: Owner, url: string, fileName: string | null) => Promise<ReadyMedia | Problem>;
+  /** The file of a message on its way to a carrier, and from now on to this recipient. Undefined if the media were deleted. */
+  outgoing: (owner: Owner, id: MediaId, recipient: string) => Promise<OutgoingMedia | undefined>;
 };

@@ -145,14 +145,12 @@ export const storeFile = (tx: Tx, fileId: Uuid, { sha256, bytes }: { sha256: Buf
    where id = ${fileId} and state = 'writing'
   returning 1`);
 
-/** `person`: the only person that the media have so far. */
-export const insertMedia = (tx: Tx, media: Media, person: string | null): Promise<unknown[]> => {
+export const insertMedia = (tx: Tx, media: Media): Promise<unknown[]> => {
   const { accountId, environment, id, status, fileId, kind, contentType, bytes, sha256, fileName, source, createdBy } = media;
   return tx.rows(sql`
-  insert into media (account_id, environment, id, status, file_id, kind, content_type, bytes, sha256, file_name, source, created_by, person,
-                     keep_until)
+  insert into media (account_id, environment, id, status, file_id, kind, content_type, bytes, sha256, file_name, source, created_by, keep_until)
   values (${accountId}, ${environment}, ${id}, ${status}, ${fileId}, ${kind}, ${contentType}, ${bytes}, ${sha256}, ${fileName}, ${source},
-          ${createdBy}, ${person}, ${time(media.keepUntilMs)})`);
+          ${createdBy}, ${time(media.keepUntilMs)})`);
 };
 
 export type Usable = Media & { person: string | null; isShared: boolean };
@@ -170,17 +168,19 @@ export async function findUsableMedia(db: Queryable, { accountId, environment }:
   return row && { ...toMedia(row), person: row.person, isShared: row.is_shared };
 }
 
-/** Records a use of media. Returns no row if the media were deleted. */
-export const storeUse = (
-  db: Queryable,
-  { accountId, environment }: Owner,
-  id: MediaId,
-  { person, keepUntilMs }: { person: string; keepUntilMs: number },
-): Promise<unknown[]> =>
+/** Moves the end of media. Returns no row if they were deleted. */
+export const keepMedia = (db: Queryable, { accountId, environment }: Owner, id: MediaId, keepUntilMs: number): Promise<unknown[]> =>
   db.rows(sql`
   update media
-     set keep_until = greatest(keep_until, ${time(keepUntilMs)}),
-         is_shared = is_shared or coalesce(person <> ${person}, false),
+     set keep_until = greatest(keep_until, ${time(keepUntilMs)})
+   where account_id = ${accountId} and environment = ${environment} and id = ${id} and status = 'ready'
+  returning 1`);
+
+/** Records that media are sent to a person. Returns no row if they were deleted. */
+export const storePerson = (db: Queryable, { accountId, environment }: Owner, id: MediaId, person: string): Promise<unknown[]> =>
+  db.rows(sql`
+  update media
+     set is_shared = is_shared or coalesce(person <> ${person}, false),
          person = case when is_shared or person <> ${person} then null else ${person} end
    where account_id = ${accountId} and environment = ${environment} and id = ${id} and status = 'ready'
   returning 1`);

@@ -17,7 +17,7 @@ import type { OutgoingMedia } from "../providers/carrier-file.ts";
 import { releaseFilesOf } from "./delete-media.ts";
 import type { DownloadedFile } from "./download-queries.ts";
 import type { MediaFetcher } from "./fetch-file.ts";
-import type { MediaLibrary, MediaUse } from "./library.ts";
+import type { MediaLibrary } from "./library.ts";
 import { isReady, mediaRecord, type Media, type ReadyMedia } from "./media.ts";
 import type { MediaWatch } from "./metrics.ts";
 import { fileGone, type FilePlaces } from "./places.ts";
@@ -28,10 +28,11 @@ import {
   findUpload,
   findUsableMedia,
   insertMedia,
+  keepMedia,
   lockFileByHash,
   storeFile,
+  storePerson,
   storeUpload,
-  storeUse,
   usedBytes,
 } from "./queries.ts";
 import type { FileReceiver, ReceivedFile } from "./receive-file.ts";
@@ -54,10 +55,12 @@ export type MediaStoreParts = {
 /** The properties of a file that a request gives. */
 type Named = { fileName: string | null; kind: MediaKind | undefined };
 
-type NewMedia = Pick<Media, "fileName" | "source" | "createdBy"> & { use?: MediaUse };
+type NewMedia = Pick<Media, "fileName" | "source" | "createdBy"> & { keptMs?: number };
 
 type Insert = (tx: Tx) => Promise<ReadyMedia | Problem>;
 
+// A file of a request that is refused later ends after this time.
+const UNUSED_MS = 3_600_000;
 // The time by which media are kept longer than necessary, so that a use a little later changes nothing.
 const SPARE_MS = 24 * 3_600_000;
 
@@ -106,11 +109,11 @@ export class MediaStore implements MediaLibrary {
     });
   }
 
-  async fetch(owner: Owner, url: string, { fileName, ...use }: MediaUse & { fileName: string | null }): Promise<ReadyMedia | Problem> {
+  async fetch(owner: Owner, url: string, fileName: string | null): Promise<ReadyMedia | Problem> {
     try {
       const { file, name } = await this.#receiveFrom(owner, url, undefined, fileName);
       let stored: ReadyMedia | Problem | undefined;
-      await this.#keep(owner, file, { fileName: name, source: "url", createdBy: null, use }, (insert) =>
+      await this.#keep(owner, file, { fileName: name, source: "url", createdBy: null, keptMs: UNUSED_MS }, (insert) =>
         this.#once.transaction(owner, undefined, async (tx) => {
           stored = await insert(tx);
           return { status: 201, body: "" };
@@ -124,22 +127,25 @@ export class MediaStore implements MediaLibrary {
     }
   }
 
-  async use(owner: Owner, id: MediaId, { recipient, atMs }: MediaUse): Promise<ReadyMedia | undefined> {
-    const { db, retentionMs } = this.#parts;
-    const media = await findUsableMedia(db, owner, id);
-    if (media === undefined || !isReady(media)) return undefined;
-    const isKept = media.keepUntilMs >= atMs + retentionMs;
-    const isTheirs = media.isShared || media.person === recipient;
-    if (isKept && isTheirs) return media;
-    const keepUntilMs = atMs + retentionMs + SPARE_MS;
-    const changed = await storeUse(db, owner, id, { person: recipient, keepUntilMs });
-    return changed.length === 0 ? undefined : { ...media, keepUntilMs: Math.max(media.keepUntilMs, keepUntilMs) };
+  async find(owner: Owner, id: MediaId): Promise<ReadyMedia | undefined> {
+    const media = await findMedia(this.#parts.db, owner, id);
+    return media !== undefined && isReady(media) ? media : undefined;
   }
 
-  async outgoing(owner: Owner, id: MediaId): Promise<OutgoingMedia | undefined> {
+  async keep(owner: Owner, id: MediaId, lastMs: number): Promise<boolean> {
+    const { db, retentionMs } = this.#parts;
+    const media = await this.find(owner, id);
+    if (media === undefined) return false;
+    if (media.keepUntilMs >= lastMs + retentionMs) return true;
+    return (await keepMedia(db, owner, id, lastMs + retentionMs + SPARE_MS)).length > 0;
+  }
+
+  async outgoing(owner: Owner, id: MediaId, recipient: string): Promise<OutgoingMedia | undefined> {
     const { db, clock, places, urls } = this.#parts;
-    const media = await findMedia(db, owner, id);
+    const media = await findUsableMedia(db, owner, id);
     if (media === undefined || !isReady(media)) return undefined;
+    const isTheirs = media.isShared || media.person === recipient;
+    if (!isTheirs && (await storePerson(db, owner, id, recipient)).length === 0) return undefined;
     const { fileId, contentType, bytes, fileName } = media;
     return {
       file: uuidToText(fileId),
@@ -224,7 +230,7 @@ export class MediaStore implements MediaLibrary {
   }
 
   /** Stores media with a received file, or with the same file if it is stored already. */
-  async #insert(tx: Tx, owner: Owner, received: ReceivedFile, { use, ...named }: NewMedia): Promise<ReadyMedia | Problem> {
+  async #insert(tx: Tx, owner: Owner, received: ReceivedFile, { keptMs, ...named }: NewMedia): Promise<ReadyMedia | Problem> {
     const { clock, retentionMs } = this.#parts;
     const { accountId, environment } = owner;
     const { kind, contentType, bytes, sha256 } = received;
@@ -243,9 +249,9 @@ export class MediaStore implements MediaLibrary {
       ...named,
       messageId: null,
       error: null,
-      keepUntilMs: (use?.atMs ?? clock.now()) + retentionMs + SPARE_MS,
+      keepUntilMs: clock.now() + (keptMs ?? retentionMs + SPARE_MS),
     };
-    await insertMedia(tx, media, use?.recipient ?? null);
+    await insertMedia(tx, media);
     return media;
   }
 

@@ -12,6 +12,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { commitAcceptances, toAcceptance, type Acceptance, type Outcome, type Watch } from "./accept-statement.ts";
 import { type Composer, type Origin } from "./compose.ts";
 import { consentProblem } from "./refusals.ts";
+import { hasContent } from "./make-content.ts";
 import type { Handover, LanePlace } from "./handover.ts";
 import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
@@ -70,10 +71,19 @@ export class Acceptor {
 
   async accept(request: NewMessage, call: AcceptCall): Promise<Executed | Replay> {
     const { credential, claim } = call;
-    const composed = await this.#parts.composer.compose(request, credential, call);
-    if (composed instanceof Problem) return this.#once.run(credential, claim, () => this.#refuse(composed, call));
-    const acceptance = toAcceptance(composed, claim, undefined, call.sourceDetails);
-    return this.#once.run(credential, claim, () => this.#store(acceptance, call));
+    if (!hasContent(request)) return this.#once.run(credential, claim, await this.#decide(request, call));
+    // The files and messages that a content names may be gone when the request is repeated, and files behind URLs are fetched once.
+    return this.#once.run(credential, claim, async () =>
+      (await this.#once.isExecuted(credential, claim)) ? "taken" : (await this.#decide(request, call))(),
+    );
+  }
+
+  /** Composes the message. Returns the step that stores it, or its refusal. */
+  async #decide(request: NewMessage, call: AcceptCall): Promise<() => Promise<Executed | "taken">> {
+    const composed = await this.#parts.composer.compose(request, call.credential, call);
+    if (composed instanceof Problem) return () => this.#refuse(composed, call);
+    const acceptance = toAcceptance(composed, call.claim, undefined, call.sourceDetails);
+    return () => this.#store(acceptance, call);
   }
 
   /** Stores a refusal under its idempotency key. Without a key there is nothing to store. */

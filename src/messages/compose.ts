@@ -14,12 +14,11 @@ import type { Link } from "../links/link.ts";
 import { linkWeights, type LinkWeight } from "../links/strategy.ts";
 import type { DueClock } from "../database/database-clock.ts";
 import type { Owner } from "../model/owner.ts";
-import type { Recipient } from "../model/phone-number.ts";
 import type { Database } from "../database/database.ts";
 import type { MediaLibrary } from "../media/library.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { FallbackStep } from "./fallbacks.ts";
-import { findFiles, findQuoted, hasUnfetched, NO_FILES } from "./find-content.ts";
+import { findFiles, findQuoted, hasUnfetched, keepFiles, NO_FILES } from "./find-content.ts";
 import type { LastSenders } from "./last-senders.ts";
 import {
   DEFAULT_TTL_SECONDS,
@@ -122,11 +121,15 @@ export class Composer {
     const checked = this.#checkWith(request, owner, found);
     // Files behind URLs are fetched for a request without other faults.
     const mustFetch = origin.isTrial !== true && checked.problems.length === 0 && hasUnfetched(found.files);
-    const { content, steps, route, problems } = mustFetch ? await this.#checkFetched(request, owner, found) : checked;
+    const { content, steps, route, problems, files } = mustFetch
+      ? await this.#checkFetched(request, owner, found)
+      : { ...checked, files: found.files };
     const [problem] = problems;
     // A fault of the request is not stored with its idempotency key.
     if (problem?.code === "invalid_request_payload") throw problem;
     if (problem !== undefined) return problem;
+    const lost = origin.isTrial === true ? undefined : await keepFiles(this.#parts.media, owner, files, this.#lastMs(request));
+    if (lost !== undefined) throw new Problem("invalid_request_payload", { errors: [lost] });
     if (content === undefined || route === undefined) throw new Error("a request without a fault has content and a link");
     const choice = await this.#senderFor(request, owner, route.link, found.quoted);
     return this.#composeFrom({ request, owner, origin, content, steps, quoted: messageIn(found), ...route, ...choice });
@@ -146,17 +149,20 @@ export class Composer {
     // A node of an earlier release would send the text without the content.
     if (!areEarlierReleasesGone())
       throw unavailable("nodes of an earlier release are running, which cannot send contents", UPGRADE_SECONDS);
-    const files = await findFiles(this.#parts.media, owner, { request, use: this.#useOf(request), mayFetch: false });
+    const files = await findFiles(this.#parts.media, owner, { request, mayFetch: false });
     return { templates, files, quoted: await findQuoted(this.#parts.db, owner, request) };
   }
 
-  async #checkFetched(request: NewMessage, owner: Owner, found: Found): Promise<CheckedRequest> {
-    const files = await findFiles(this.#parts.media, owner, { request, use: this.#useOf(request), mayFetch: true });
-    return this.#checkWith(request, owner, { ...found, files });
+  async #checkFetched(request: NewMessage, owner: Owner, found: Found): Promise<CheckedRequest & Pick<Found, "files">> {
+    const files = await findFiles(this.#parts.media, owner, { request, mayFetch: true });
+    return { ...this.#checkWith(request, owner, { ...found, files }), files };
   }
 
-  #useOf({ recipient, send_at: sendAt }: NewMessage): { recipient: Recipient; atMs: number } {
-    return { recipient, atMs: typeof sendAt === "string" ? Date.parse(sendAt) : this.#parts.clock.now() };
+  /** The last time at which the message, or a step of its fallback, can be sent. */
+  #lastMs({ send_at: sendAt, ttl_seconds: ttl, fallback }: NewMessage): number {
+    const steps = fallback ?? [];
+    const seconds = steps.reduce((sum, { after_seconds: after }) => sum + after, ttl ?? DEFAULT_TTL_SECONDS);
+    return Math.max(this.#parts.clock.now(), typeof sendAt === "string" ? Date.parse(sendAt) : 0) + seconds * 1_000;
   }
 
   async #senderFor(

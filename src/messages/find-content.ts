@@ -2,7 +2,7 @@
 import { Problem, type Fault } from "../http/problem.ts";
 import { fileFault } from "../links/content-support.ts";
 import type { Channel } from "../links/channel.ts";
-import type { MediaLibrary, MediaUse } from "../media/library.ts";
+import type { MediaLibrary } from "../media/library.ts";
 import type { MediaReference } from "../model/content.ts";
 import { decodeId, encodeId } from "../model/id.ts";
 import type { Owner } from "../model/owner.ts";
@@ -38,7 +38,7 @@ const NOT_FETCHED = "";
 export async function findFiles(
   library: MediaLibrary,
   owner: Owner,
-  { request, use, mayFetch }: { request: ContentStep; use: MediaUse; mayFetch: boolean },
+  { request, mayFetch }: { request: ContentStep; mayFetch: boolean },
 ): Promise<Files> {
   const sought = soughtIn(request);
   if (sought.length === 0) return NO_FILES;
@@ -52,8 +52,8 @@ export async function findFiles(
       file_name: name ?? fileName,
     });
     if (typeof url === "string" && !mayFetch) return { reference: reference(NOT_FETCHED, null), stored: undefined };
-    if (typeof url === "string" && !fetched.has(url)) fetched.set(url, library.fetch(owner, url, { ...use, fileName: name }));
-    const found = typeof url === "string" ? await fetched.get(url) : await useById(library, owner, id, use);
+    if (typeof url === "string" && !fetched.has(url)) fetched.set(url, library.fetch(owner, url, name));
+    const found = typeof url === "string" ? await fetched.get(url) : await findById(library, owner, id);
     const place = `${pointer}/${typeof url === "string" ? "url" : "media_id"}`;
     if (found === undefined) return { pointer: place, code: "not_found", detail: "is no ready file of this environment" };
     if (found instanceof Problem) return { pointer: place, code: found.code, detail: found.detail };
@@ -65,9 +65,19 @@ export async function findFiles(
   return new Map(await Promise.all(sought.map(async (each) => [each.file, await find(each)] as const)));
 }
 
-function useById(library: MediaLibrary, owner: Owner, text: string | null | undefined, use: MediaUse) {
+function findById(library: MediaLibrary, owner: Owner, text: string | null | undefined) {
   const id = typeof text === "string" ? decodeId("media", text) : undefined;
-  return id && library.use(owner, id, use);
+  return id && library.find(owner, id);
+}
+
+/** Keeps the files of a message until it can no longer be sent. Returns a fault if one was deleted since it was found. */
+export async function keepFiles(library: MediaLibrary, owner: Owner, files: Files, lastMs: number): Promise<Fault | undefined> {
+  for (const file of files.values()) {
+    const id = "reference" in file ? decodeId("media", file.reference.media_id) : undefined;
+    if (id !== undefined && !(await library.keep(owner, id, lastMs)))
+      return { pointer: "/content", code: "not_found", detail: "names a file that was deleted at the same time" };
+  }
+  return undefined;
 }
 
 /** Whether a file of the request was not fetched yet. */

@@ -11,18 +11,12 @@ import type { TwilioMessage } from "./new-message.ts";
 const MAX_CAPTION = 1_024;
 
 /** The request with the file of the message, if it has one. */
-export async function withMedia(
-  media: MediaLibrary,
-  owner: Owner,
-  { mediaUrl, request }: TwilioMessage,
-  nowMs: number,
-): Promise<NewMessage> {
+export async function withMedia(media: MediaLibrary, owner: Owner, { mediaUrl, request }: TwilioMessage): Promise<NewMessage> {
   if (mediaUrl === undefined) return request;
   const { body, ...rest } = request;
   if (request.channel === "whatsapp" && (body?.length ?? 0) > MAX_CAPTION)
     throw twilioProblem(21617, `The text of a message with media exceeds the ${MAX_CAPTION} character limit`);
-  const atMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : nowMs;
-  const file = await media.fetch(owner, mediaUrl, { recipient: request.recipient, atMs, fileName: null });
+  const file = await media.fetch(owner, mediaUrl, null);
   if (file instanceof Problem) throw file;
   return { ...rest, content: { type: "media", kind: file.kind, media_id: encodeId("media", file.id), caption: body ?? null } };
 }

@@ -101,7 +101,7 @@ async function create(
     ...(service === undefined ? {} : { service }),
   };
   const sender = service === undefined ? undefined : await senderOf(db, composer, message, credential, service);
-  const request = await withMedia(composer.media, credential, sender === undefined ? message : withSender(message, sender), clock.now());
+  const request = await withMedia(composer.media, credential, sender === undefined ? message : withSender(message, sender));
   const response = await acceptor.accept(request, { ...write, source: "twilio", sourceDetails: detailsText(details) });
   return writeReply(response, 201, (record: MessageRecord) => messageResource(record, accountSid, details));
 }

@@ -59,7 +59,7 @@ export async function sendTwimlReply(
       ...(statusCallback === undefined ? {} : { credential: keyId.toString("hex"), callback: statusCallback }),
     });
     const call = { credential: { accountId, environment, keyId }, claim, writeProblem: (problem: Problem) => problem.detail };
-    const request = await withMedia(media, call.credential, message, Date.now());
+    const request = await withMedia(media, call.credential, message);
     const response = await acceptor.accept(request, { ...call, source: "twilio", sourceDetails });
     return response.status < 400 ? undefined : new Error(response.body);
   } catch (error) {

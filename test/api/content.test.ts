@@ -1,5 +1,6 @@
 /** Contents of messages beside a text: their records and events, and everything that refuses them before they are stored. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { clientOf, typesOf, type Client, type Event, type Json } from "../support/client.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
@@ -221,6 +222,43 @@ describe("a content", () => {
     const second = await client.messages.post(whatsapp({ content: buttons }), { idempotencyKey });
     assert.equal(second.headers.get("idempotent-replayed"), "true");
     assert.equal(second.text, first.text);
+  });
+
+  test("is replayed after its file was deleted, also in a batch", async () => {
+    const media = (await upload(godwit, picture(), { key: client.key })).json["id"];
+    const content = { type: "media", kind: "image", media_id: media };
+    const message = whatsapp({ content, recipient: RECIPIENT });
+    const idempotencyKey = randomUUID();
+    const first = await client.messages.post(message, { idempotencyKey });
+    const batch = {
+      key: client.key,
+      body: { items: [{ recipient: RECIPIENT, channel: "whatsapp", content }] },
+      idempotencyKey: randomUUID(),
+    };
+    const whole = await godwit.request("POST", "/v1/batches", batch);
+    assert.deepEqual([first.status, whole.status, whole.json["accepted"]], [202, 202, 1]);
+    assert.equal((await client.request("DELETE", `/v1/media/${String(media)}`)).status, 200);
+    assert.equal((await client.messages.post(message, { idempotencyKey })).text, first.text);
+    assert.equal((await godwit.request("POST", "/v1/batches", batch)).text, whole.text);
+    assertProblem(await client.messages.post(message, { idempotencyKey: randomUUID() }), "invalid_request_payload");
+  });
+
+  test("is validated without a trace, and keeps its file until its last step can be sent", async () => {
+    const media = (await upload(godwit, picture(), { key: client.key })).json["id"];
+    const read = async (): Promise<Json> => (await client.request("GET", `/v1/media/${String(media)}`)).json;
+    const earlier = await read();
+    const request = whatsapp({
+      recipient: RECIPIENT,
+      content: { type: "media", kind: "image", media_id: media },
+      ttl_seconds: 172_800,
+      send_at: new Date(Date.now() + 20 * 86_400_000).toISOString(),
+      fallback: [{ channel: "sms", body: "Hello", after_seconds: 172_800 }],
+    });
+    assert.equal((await godwit.request("POST", "/v1/messages/validate", { key: client.key, body: request })).json["valid"], true);
+    assert.deepEqual(await read(), earlier);
+    await client.messages.send(request);
+    const days = (Date.parse(String((await read())["expires_at"])) - Date.now()) / 86_400_000;
+    assert.ok(days > 53.9 && days < 56, `kept for ${days} days`);
   });
 });
 

@@ -6,6 +6,8 @@ import { Problem } from "../../src/http/problem.ts";
 import { newUuid } from "../../src/lib/uuid.ts";
 import { insertChunk } from "../../src/media/chunk-queries.ts";
 import { eraseMediaOf } from "../../src/media/delete-media.ts";
+import { claimDownloads } from "../../src/media/download-queries.ts";
+import { addPendingMedia, withId } from "../../src/media/inbound-media.ts";
 import type { ReadyMedia } from "../../src/media/media.ts";
 import type { OpenMedia } from "../../src/media/open-media.ts";
 import { CHUNK_BYTES, PlaceFailed } from "../../src/media/places.ts";
@@ -87,24 +89,31 @@ async function bytesOf(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
+/** Keeps media for a message, and takes them for its recipient. */
+async function use(owner: Owner, id: MediaId, { recipient, atMs }: { recipient: string; atMs: number }): Promise<ReadyMedia | undefined> {
+  if (!(await media.store.keep(owner, id, atMs))) return undefined;
+  return (await media.store.outgoing(owner, id, recipient)) && media.store.find(owner, id);
+}
+
+const outgoing = (owner: Owner, id: MediaId) => media.store.outgoing(owner, id, PERSON);
+
 test("a message reads the file that was uploaded", async () => {
   const owner = newOwner();
   for (const size of [1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES + 7]) {
     const bytes = randomBytes(size);
     const id = await stored(owner, bytes);
-    const file = await media.store.outgoing(owner, id);
+    const file = await outgoing(owner, id);
     assert.ok(file !== undefined);
     assert.deepEqual([file.bytes, file.fileName], [size, "a.pdf"]);
     assert.ok((await bytesOf(file.read())).equals(bytes));
   }
-  assert.equal(await media.store.outgoing(newOwner(), await stored(owner, pdf(100))), undefined);
+  assert.equal(await outgoing(newOwner(), await stored(owner, pdf(100))), undefined);
 });
 
 test("each use keeps media for the retention after its message, and knows its person", async () => {
   const owner = newOwner();
   const id = await stored(owner, pdf(100));
-  const used = async (recipient: string, atMs: number): Promise<ReadyMedia> =>
-    (await media.store.use(owner, id, { recipient, atMs })) ?? assert.fail();
+  const used = async (recipient: string, atMs: number): Promise<ReadyMedia> => (await use(owner, id, { recipient, atMs })) ?? assert.fail();
   const persons = async () =>
     (await rows<{ person: string | null; is_shared: boolean }>("select person, is_shared from media where id = $1", [id]))[0];
   const first = await used(PERSON, now());
@@ -116,30 +125,30 @@ test("each use keeps media for the retention after its message, and knows its pe
   assert.deepEqual(await persons(), { person: null, is_shared: true });
   await used(PERSON, now());
   assert.deepEqual(await persons(), { person: null, is_shared: true });
-  assert.equal(await media.store.use(newOwner(), id, { recipient: PERSON, atMs: now() }), undefined);
+  assert.equal(await use(newOwner(), id, { recipient: PERSON, atMs: now() }), undefined);
 });
 
 test("a use that changes nothing writes nothing", async () => {
   const owner = newOwner();
   const id = await stored(owner, pdf(100));
   const version = async () => (await rows<{ xmin: string }>("select xmin::text from media where id = $1", [id]))[0]?.xmin;
-  await media.store.use(owner, id, { recipient: PERSON, atMs: now() });
+  await use(owner, id, { recipient: PERSON, atMs: now() });
   const earlier = await version();
-  for (let each = 0; each < 3; each += 1) await media.store.use(owner, id, { recipient: PERSON, atMs: now() });
+  for (let each = 0; each < 3; each += 1) await use(owner, id, { recipient: PERSON, atMs: now() });
   assert.equal(await version(), earlier);
 });
 
 test("media are deleted with their bytes after their retention, and not before", async () => {
   const owner = newOwner();
   const [kept, old] = [await stored(owner, pdf(600_000)), await stored(owner, pdf(300_000))];
-  await media.store.use(owner, kept, { recipient: PERSON, atMs: now() + 20 * DAY_MS });
+  await use(owner, kept, { recipient: PERSON, atMs: now() + 20 * DAY_MS });
   laterMs = 29 * DAY_MS;
   await clean();
   assert.deepEqual(await counts(), { media: 2, files: 2, chunks: 5, used: 900_000 });
   laterMs = 40 * DAY_MS;
   await clean();
   assert.deepEqual(await counts(), { media: 1, files: 1, chunks: 3, used: 600_000 });
-  assert.equal(await media.store.use(owner, old, { recipient: PERSON, atMs: now() }), undefined);
+  assert.equal(await use(owner, old, { recipient: PERSON, atMs: now() }), undefined);
   laterMs = 60 * DAY_MS;
   await clean();
   assert.deepEqual(await counts(), NOTHING);
@@ -149,12 +158,12 @@ test("a file with several media ends with the last of them", async () => {
   const owner = newOwner();
   const bytes = pdf(1_000);
   const [one, two] = [await stored(owner, bytes), await stored(owner, bytes)];
-  await media.store.use(owner, two, { recipient: PERSON, atMs: now() + 50 * DAY_MS });
+  await use(owner, two, { recipient: PERSON, atMs: now() + 50 * DAY_MS });
   laterMs = 40 * DAY_MS;
   await clean();
   assert.deepEqual(await counts(), { media: 1, files: 1, chunks: 1, used: 1_000 });
-  assert.equal(await media.store.outgoing(owner, one), undefined);
-  assert.ok((await bytesOf((await media.store.outgoing(owner, two))?.read() ?? assert.fail())).equals(bytes));
+  assert.equal(await outgoing(owner, one), undefined);
+  assert.ok((await bytesOf((await outgoing(owner, two))?.read() ?? assert.fail())).equals(bytes));
 });
 
 test("bytes that are uploaded while the last media with them are deleted stay readable", async () => {
@@ -165,7 +174,7 @@ test("bytes that are uploaded while the last media with them are deleted stay re
     await rows("update media set keep_until = now() - interval '1 day' where id = $1", [old]);
     const [id] = await Promise.all([stored(owner, bytes), clean()]);
     await clean();
-    const file = await media.store.outgoing(owner, id);
+    const file = await outgoing(owner, id);
     assert.ok((await bytesOf(file?.read() ?? assert.fail())).equals(bytes));
   }
 });
@@ -175,8 +184,8 @@ test("media that are used while they expire either stay, or are not usable", asy
     const owner = newOwner();
     const id = await stored(owner, randomBytes(1_000));
     await rows("update media set keep_until = now() - interval '1 day' where id = $1", [id]);
-    const [used] = await Promise.all([media.store.use(owner, id, { recipient: PERSON, atMs: now() }), clean()]);
-    assert.equal((await media.store.outgoing(owner, id)) !== undefined, used !== undefined);
+    const [used] = await Promise.all([use(owner, id, { recipient: PERSON, atMs: now() }), clean()]);
+    assert.equal((await outgoing(owner, id)) !== undefined, used !== undefined);
   }
 });
 
@@ -216,12 +225,12 @@ test("an upload that was given up while it was slow is refused, and can be repea
 test("an upload at a carrier is reused until it expires, and ends with its file", async () => {
   const owner = newOwner();
   const bytes = pdf(1_000);
-  const file = (await media.store.outgoing(owner, await stored(owner, bytes))) ?? assert.fail();
+  const file = (await outgoing(owner, await stored(owner, bytes))) ?? assert.fail();
   assert.equal(await file.uploadedTo("meta:1"), undefined);
   await file.uploaded("meta:1", "first", now() + DAY_MS);
   await file.uploaded("meta:1", "second", now() + DAY_MS);
   await file.uploaded("meta:2", "expired", now() - 1);
-  const same = (await media.store.outgoing(owner, await stored(owner, bytes))) ?? assert.fail();
+  const same = (await outgoing(owner, await stored(owner, bytes))) ?? assert.fail();
   assert.equal(same.file, file.file);
   assert.deepEqual([await same.uploadedTo("meta:1"), await same.uploadedTo("meta:2")], ["second", undefined]);
   laterMs = 40 * DAY_MS;
@@ -231,16 +240,46 @@ test("an upload at a carrier is reused until it expires, and ends with its file"
   assert.deepEqual(await rows("select from media_uploads"), []);
 });
 
+test("a claim takes one file of each account, and none of accounts and links without room", async () => {
+  const [busy, free, other] = [newOwner(), newOwner(), newOwner()];
+  for (const [owner, link] of [
+    [busy, "a"],
+    [free, "a"],
+    [other, "b"],
+  ] as const) {
+    const files = [1, 2].map((file) => withId({ kind: "image", fileName: null, carrierFile: String(file) }, now()));
+    const source = { messageId: newId("msg", now()), link, person: null, nowMs: now(), keepUntilMs: now() + DAY_MS };
+    await storage.db.transaction((tx) => addPendingMedia(tx, owner, files, source));
+  }
+  const nowMs = now() + 1;
+  const claim = async (range: object): Promise<string[]> => {
+    const claimed = await claimDownloads(storage.db, {
+      nowMs,
+      leasedUntilMs: nowMs + 60_000,
+      busyAccounts: [],
+      busyLinks: [],
+      most: 8,
+      ...range,
+    });
+    return claimed.map(({ account_id: account }) => account.toString("hex")).toSorted();
+  };
+  const ids = (...owners: Owner[]): string[] => owners.map(({ accountId }) => accountId.toString("hex")).toSorted();
+  assert.deepEqual(await claim({ busyAccounts: [busy.accountId], busyLinks: ["b"] }), ids(free));
+  assert.deepEqual(await claim({}), ids(busy, free, other));
+  assert.deepEqual(await claim({}), ids(busy, other));
+  assert.deepEqual(await claim({}), []);
+});
+
 test("an erasure deletes the media of one person, and leaves those of several", async () => {
   const owner = newOwner();
   const [theirs, shared, unused] = [await stored(owner, pdf(100)), await stored(owner, pdf(200)), await stored(owner, pdf(300))];
-  await media.store.use(owner, theirs, { recipient: PERSON, atMs: now() });
-  for (const recipient of [PERSON, OTHER]) await media.store.use(owner, shared, { recipient, atMs: now() });
+  await use(owner, theirs, { recipient: PERSON, atMs: now() });
+  for (const recipient of [PERSON, OTHER]) await use(owner, shared, { recipient, atMs: now() });
   assert.equal(await storage.db.transaction((tx) => eraseMediaOf(tx, newOwner(), PERSON, 100)), 0);
   assert.equal(await storage.db.transaction((tx) => eraseMediaOf(tx, owner, PERSON, 100)), 1);
   await clean();
-  assert.equal(await media.store.outgoing(owner, theirs), undefined);
-  assert.ok((await media.store.outgoing(owner, shared)) !== undefined && (await media.store.outgoing(owner, unused)) !== undefined);
+  assert.equal(await outgoing(owner, theirs), undefined);
+  assert.ok((await outgoing(owner, shared)) !== undefined && (await outgoing(owner, unused)) !== undefined);
   assert.deepEqual(await counts(), { media: 2, files: 2, chunks: 2, used: 500 });
 });
 
@@ -257,7 +296,7 @@ test("a bucket that cannot be reached refuses files, and keeps nothing of them",
     { state: "deleted", place: "bucket" },
     { state: "stored", place: "database" },
   ]);
-  const file = (await store.outgoing(owner, inDatabase)) ?? assert.fail();
+  const file = (await store.outgoing(owner, inDatabase, PERSON)) ?? assert.fail();
   assert.equal((await bytesOf(file.read())).length, 100);
   // The bytes of the request could still arrive in the bucket: its row stays until they are deleted there.
   laterMs = 2 * HOUR_MS;
@@ -269,6 +308,6 @@ test("a file in a bucket that this node does not know is refused", async () => {
   const owner = newOwner();
   const id = await stored(owner, pdf(100));
   await rows("update media_files set place = 'bucket'");
-  const file = (await media.store.outgoing(owner, id)) ?? assert.fail();
+  const file = (await outgoing(owner, id)) ?? assert.fail();
   await assert.rejects(bytesOf(file.read()), (error) => error instanceof Problem && error.code === "service_unavailable");
 });
