@@ -1,7 +1,7 @@
 /** Contents of messages beside a text: their records and events, and everything that refuses them before they are stored. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { clientOf, typesOf, type Client, type Event, type Json } from "../support/client.ts";
+import { afterSeconds, clientOf, typesOf, type Client, type Event, type Json } from "../support/client.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { samplesOf } from "../support/doc-samples.ts";
@@ -213,6 +213,19 @@ describe("a content", () => {
     assert.equal((await client.messages.redact(id)).json["content"], null);
     const { data } = await client.events.list({ message_id: String(id) });
     for (const { data: changed } of data) assert.partialDeepStrictEqual(changed["message"], { content: null });
+  });
+
+  test("keeps its text until it is sent, whatever else of a scheduled message is edited", async () => {
+    const edit = (id: unknown, body: object) => client.request("PATCH", `/v1/messages/${String(id)}`, { body });
+    const { json: file } = await upload(godwit, picture(), { key: client.key });
+    const mms = { type: "media", kind: "image", media_id: file["id"] };
+    for (const fields of [whatsapp({ content: buttons }), { body: undefined, content: mms }]) {
+      const { id, body, content, segments } = await client.messages.send({ ...fields, send_at: afterSeconds(3_600) });
+      const reply = await edit(id, { body: "Other" });
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(pointersOf(reply), ["/body"]);
+      assert.partialDeepStrictEqual((await edit(id, { priority: "high" })).json, { body, content, segments });
+    }
   });
 
   test("is replayed byte for byte", async () => {
