@@ -136,6 +136,10 @@ export class MediaStore implements MediaLibrary {
     return changed.length === 0 ? undefined : { ...media, keepUntilMs: Math.max(media.keepUntilMs, keepUntilMs) };
   }
 
+  async keep(tx: Tx, owner: Owner, id: MediaId, { recipient, atMs }: MediaUse): Promise<void> {
+    await storeUse(tx, owner, id, { person: recipient, keepUntilMs: atMs + this.#parts.retentionMs + SPARE_MS });
+  }
+
   async outgoing(owner: Owner, id: MediaId): Promise<OutgoingMedia | undefined> {
     const { db, clock, places, urls } = this.#parts;
     const media = await findMedia(db, owner, id);

@@ -18,7 +18,7 @@ import type { Recipient } from "../model/phone-number.ts";
 import type { Database } from "../database/database.ts";
 import type { MediaLibrary } from "../media/library.ts";
 import type { Templates } from "../templates/find-template.ts";
-import type { FallbackStep } from "./fallbacks.ts";
+import { latestSendMs, type FallbackStep } from "./fallbacks.ts";
 import { findFiles, findQuoted, hasUnfetched, NO_FILES } from "./find-content.ts";
 import type { LastSenders } from "./last-senders.ts";
 import {
@@ -155,8 +155,11 @@ export class Composer {
     return this.#checkWith(request, owner, { ...found, files });
   }
 
-  #useOf({ recipient, send_at: sendAt }: NewMessage): { recipient: Recipient; atMs: number } {
-    return { recipient, atMs: typeof sendAt === "string" ? Date.parse(sendAt) : this.#parts.clock.now() };
+  #useOf({ recipient, send_at: sendAt, ttl_seconds: ttl, fallback }: NewMessage): { recipient: Recipient; atMs: number } {
+    const nowMs = this.#parts.clock.now();
+    const startMs = typeof sendAt === "string" ? Math.max(Date.parse(sendAt), nowMs) : nowMs;
+    const afterSeconds = (fallback ?? []).map(({ after_seconds: seconds }) => seconds);
+    return { recipient, atMs: latestSendMs(startMs, (ttl ?? DEFAULT_TTL_SECONDS) * 1_000, afterSeconds) };
   }
 
   async #senderFor(
