@@ -103,7 +103,7 @@ export function needOf(content: NewContent): Need {
   if (content.type === "media") return { type: "media", kind: content.kind, hasCaption: isGiven(content.caption) };
   const header = content.type === "buttons" || content.type === "template" ? content.header : null;
   // A template with nothing but its variables is one of its short form.
-  if (content.type === "template" && !header && !isGiven(content.buttons)) return { type: "text" };
+  if (content.type === "template" && !header && !content.buttons?.length) return { type: "text" };
   return { type: content.type, kind: isObject(header) && "kind" in header ? header.kind : undefined };
 }
 

@@ -77,7 +77,7 @@ export const hasUnfetched = (files: Files): boolean =>
 /** An earlier message of the conversation, by which a message finds its number and its place. */
 export type Quoted = { message: Message; number: string | null };
 
-type Quoting = { recipient: Recipient; channel: Channel; reply_to?: string | null; content?: NewContent | null };
+type Quoting = { recipient: Recipient; channel: Channel; sender?: string | null; reply_to?: string | null; content?: NewContent | null };
 
 const quotedId = ({ reply_to: replyTo, content }: Quoting): { text: string; pointer: string } | undefined => {
   if (content?.type === "reaction") return { text: content.message_id, pointer: "/content/message_id" };
@@ -104,5 +104,8 @@ export async function findQuoted(db: Database, { accountId, environment }: Owner
     return { pointer, code: "conflict", detail: "is a message of another conversation" };
   if ((message.provider?.messageId ?? null) === null)
     return { pointer, code: "conflict", detail: "has not been accepted by its carrier yet" };
-  return { message, number: isInbound ? message.recipient : message.sender };
+  const number = isInbound ? message.recipient : message.sender;
+  if (typeof request.sender === "string" && number !== null && request.sender !== number)
+    return { pointer: "/sender", code: "conflict", detail: `must be ${number}, the number of the conversation with the quoted message` };
+  return { message, number };
 }

@@ -131,6 +131,11 @@ describe("a content", () => {
     const template = await client.templates.create({ channels: ["sms", "whatsapp"], body: "Hello {{name}}" });
     const sent = await send({ type: "template", template_id: template["id"], template_variables: { name: "Ana" } });
     assert.deepEqual([sent["body"], sent["template_id"], sent["content"]], ["Hello Ana", template["id"], null]);
+    const { status } = await client.messages.post({
+      body: undefined,
+      content: { type: "template", template_id: template["id"], template_variables: { name: "Ana" }, buttons: [] },
+    });
+    assert.equal(status, 202);
     const unknown = await client.messages.post(whatsapp({ content: { type: "template", template_id: "unknown" } }));
     assertProblem(unknown, "template_not_found");
     assert.deepEqual(pointersOf(unknown), ["/content/template_id"]);
@@ -226,6 +231,28 @@ describe("a content", () => {
       assert.deepEqual(pointersOf(reply), ["/body"]);
       assert.partialDeepStrictEqual((await edit(id, { priority: "high" })).json, { body, content, segments });
     }
+  });
+
+  test("keeps its files until it and its fallback can no longer be sent, also at a later time", async () => {
+    const DAY_MS = 86_400_000;
+    const daysLeft = async (media: unknown): Promise<number> => {
+      const { json } = await client.request("GET", `/v1/media/${String(media)}`);
+      return Math.round((Date.parse(String(json["expires_at"])) - Date.now()) / DAY_MS);
+    };
+    const files = await Promise.all([upload(godwit, picture(), { key: client.key }), upload(godwit, picture(), { key: client.key })]);
+    const [own, later] = files.map(({ json }) => json["id"]);
+    const file = (id: unknown) => ({ type: "media", kind: "image", media_id: id });
+    const { id } = await send(file(own), {
+      send_at: new Date(Date.now() + DAY_MS).toISOString(),
+      ttl_seconds: 86_400,
+      fallback: [{ channel: "sms", content: file(later), after_seconds: 172_800 }],
+    });
+    assert.deepEqual([await daysLeft(own), await daysLeft(later)], [35, 35]);
+    const moved = await client.request("PATCH", `/v1/messages/${String(id)}`, {
+      body: { send_at: new Date(Date.now() + 10 * DAY_MS).toISOString() },
+    });
+    assert.equal(moved.status, 200, moved.text);
+    assert.deepEqual([await daysLeft(own), await daysLeft(later)], [44, 44]);
   });
 
   test("is replayed byte for byte", async () => {
@@ -366,6 +393,8 @@ describe("a message that quotes or reacts", () => {
     const reaction = await send({ type: "reaction", message_id: inbound["id"], emoji: "\u{1f44d}" }, { recipient: "+15005550008" });
     assert.partialDeepStrictEqual(reaction, { in_reply_to: inbound["id"], body: "\u{1f44d}" });
     await client.messages.reached(reaction["id"], "read");
+    const elsewhere = { recipient: "+15005550008", body: "Hello", reply_to: inbound["id"], sender: "+14155550199" };
+    assert.deepEqual(await refused(elsewhere), ["/sender conflict"]);
     assert.deepEqual(await refused({ recipient: recipientNo(9), body: "Hello", reply_to: inbound["id"] }), ["/reply_to conflict"]);
   });
 });
