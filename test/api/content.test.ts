@@ -354,6 +354,22 @@ describe("a content that cannot be sent", () => {
     ["with a file that is no id", { content: { ...media, media_id: "picture" } }, ["/content/media_id not_found"]],
     ["with a sound above a text", { content: { ...buttons, header: { ...media, kind: "audio" } } }, ["/content/header/kind not_supported"]],
     ["with the name of a picture", { content: { ...media, file_name: "a.png" } }, ["/content/file_name conflict"]],
+    [
+      "with a path as the name",
+      { content: { ...media, kind: "document", file_name: "../a\r\nB: c.pdf" } },
+      ["/content/file_name invalid_format"],
+    ],
+    ["with a URL without a host", { content: { type: "media", kind: "image", url: "https://" } }, ["/content/url invalid_format"]],
+    [
+      "with a page that has a space",
+      { content: { ...buttons, buttons: [{ type: "url", title: "A", url: "https://example.com/a b" }] } },
+      ["/content/buttons/0/url invalid_format"],
+    ],
+    [
+      "with a birthday on February 30",
+      { content: { type: "contacts", contacts: [{ name: { formatted_name: "Ana" }, birthday: "2026-02-30" }] } },
+      ["/content/contacts/0/birthday invalid_format"],
+    ],
     ["on sms", { channel: "sms", content: buttons }, ["/content not_supported"]],
     [
       "on sms in a step",
