@@ -16,6 +16,8 @@ export type MediaLibrary = {
   keep: (tx: Tx, owner: Owner, id: MediaId, use: MediaUse) => Promise<void>;
   /** Fetches a file and stores it, or returns why that is not possible. */
   fetch: (owner: Owner, url: string, use: MediaUse & { fileName: string | null }) => Promise<ReadyMedia | Problem>;
+  /** Returns why the file behind a URL is never fetched, as far as the URL tells. */
+  fetchRefusal: (url: string) => Problem | undefined;
   /** The file of a message on its way to a carrier. Undefined if the media were deleted. */
   outgoing: (owner: Owner, id: MediaId) => Promise<OutgoingMedia | undefined>;
 };

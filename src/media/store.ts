@@ -106,6 +106,10 @@ export class MediaStore implements MediaLibrary {
     });
   }
 
+  fetchRefusal(url: string): Problem | undefined {
+    return this.#parts.fetcher.refusal(url);
+  }
+
   async fetch(owner: Owner, url: string, { fileName, ...use }: MediaUse & { fileName: string | null }): Promise<ReadyMedia | Problem> {
     try {
       const { file, name } = await this.#receiveFrom(owner, url, undefined, fileName);

@@ -19,7 +19,7 @@ import type { Database } from "../database/database.ts";
 import type { MediaLibrary } from "../media/library.ts";
 import type { Templates } from "../templates/find-template.ts";
 import { latestSendMs, type FallbackStep } from "./fallbacks.ts";
-import { findFiles, findQuoted, hasUnfetched, NO_FILES } from "./find-content.ts";
+import { findFiles, findQuoted, hasUnfetched, NO_FILES, refusedUrls } from "./find-content.ts";
 import type { LastSenders } from "./last-senders.ts";
 import {
   DEFAULT_TTL_SECONDS,
@@ -136,6 +136,8 @@ export class Composer {
   async check(request: NewMessage, owner: Owner): Promise<CheckedRequest & SenderChoice> {
     const found = await this.#find(request, owner);
     const checked = this.#checkWith(request, owner, found);
+    const errors = refusedUrls(this.#parts.media, request);
+    if (errors.length > 0) checked.problems.push(new Problem("invalid_request_payload", { errors }));
     return { ...checked, ...(await this.#senderFor(request, owner, checked.route?.link, found.quoted)) };
   }
 

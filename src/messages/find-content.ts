@@ -65,6 +65,13 @@ export async function findFiles(
   return new Map(await Promise.all(sought.map(async (each) => [each.file, await find(each)] as const)));
 }
 
+/** The faults of URLs that are never fetched. */
+export const refusedUrls = (library: MediaLibrary, request: ContentStep): Fault[] =>
+  soughtIn(request).flatMap(({ file: { url }, pointer }) => {
+    const refused = typeof url === "string" ? library.fetchRefusal(url) : undefined;
+    return refused === undefined ? [] : [{ pointer: `${pointer}/url`, code: refused.code, detail: refused.detail }];
+  });
+
 function useById(library: MediaLibrary, owner: Owner, text: string | null | undefined, use: MediaUse) {
   const id = typeof text === "string" ? decodeId("media", text) : undefined;
   return id && library.use(owner, id, use);

@@ -359,6 +359,11 @@ describe("a content that cannot be sent", () => {
       { content: { ...media, kind: "document", file_name: "../a\r\nB: c.pdf" } },
       ["/content/file_name invalid_format"],
     ],
+    [
+      "with a URL without TLS",
+      { content: { type: "media", kind: "image", url: "http://192.0.2.1/a.png" } },
+      ["/content/url media_fetch_failed"],
+    ],
     ["with a URL without a host", { content: { type: "media", kind: "image", url: "https://" } }, ["/content/url invalid_format"]],
     [
       "with a page that has a space",
