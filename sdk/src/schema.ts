@@ -936,7 +936,7 @@ export interface paths {
         };
         /**
          * Retrieve usage
-         * @description Returns the number of messages and segments by minute, hour or day of their creation, and by their current status. Use it for reports and billing. The range is in whole hours, and covers at most 400 days by day and 31 days by hour. By minute it is in whole minutes of the last 24 hours. A response has at most 10,000 rows; a range that needs more is refused with 400. See [Usage](/docs/usage).
+         * @description Returns the number of messages and segments by minute, hour or day of their creation, and by their current status. Use it for reports and billing. `media` has the bytes of the stored files. The range is in whole hours, and covers at most 400 days by day and 31 days by hour. By minute it is in whole minutes of the last 24 hours. A response has at most 10,000 rows; a range that needs more is refused with 400. See [Usage](/docs/usage).
          *
          *     Required scope: `usage:read`.
          */
@@ -4138,6 +4138,7 @@ export interface components {
                     p95: number;
                 } | null;
             };
+            media: components["schemas"]["MediaUsage"];
         };
         /** @description The messages of one interval, channel, status and error code. */
         UsageCount: {
@@ -4198,6 +4199,13 @@ export interface components {
                 /** @description 95% of the messages were delivered within this time. */
                 p95: number;
             } | null;
+        };
+        /** @description The stored files of the environment, whatever the range is. */
+        MediaUsage: {
+            /** @description The bytes of the stored files, now. Files with the same bytes count once. */
+            bytes: number;
+            /** @description The bytes that the files may have together. */
+            quota_bytes: number;
         };
         /** @description The messages that wait or are being sent. */
         Queue: {
@@ -5459,6 +5467,7 @@ export type Erasure = components['schemas']['Erasure'];
 export type Usage = components['schemas']['Usage'];
 export type UsageCount = components['schemas']['UsageCount'];
 export type UsageInterval = components['schemas']['UsageInterval'];
+export type MediaUsage = components['schemas']['MediaUsage'];
 export type Queue = components['schemas']['Queue'];
 export type LinkList = components['schemas']['LinkList'];
 export type Link = components['schemas']['Link'];

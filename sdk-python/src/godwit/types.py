@@ -1232,6 +1232,7 @@ class Usage(Record):
     data: list[UsageCount]
     intervals: list[UsageInterval]
     totals: UsageTotals
+    media: MediaUsage
 
 
 class UsageCountTimeToDeliveredMs(Record):
@@ -1262,6 +1263,11 @@ class UsageInterval(Record):
     by_error_code: dict[str, int]
     delivery_rate: float | None
     time_to_delivered_ms: UsageIntervalTimeToDeliveredMs | None
+
+
+class MediaUsage(Record):
+    bytes: int
+    quota_bytes: int
 
 
 class Queue(Record):
