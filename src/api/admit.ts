@@ -96,6 +96,8 @@ const isPlain = ({ request: { headers } }: Exchange): boolean =>
 
 function checkUpload(exchange: Exchange, { maxBytes }: { maxBytes: number } = { maxBytes: 0 }): void {
   if (!isPlain(exchange)) throw new Problem("unsupported_media_type", { detail: "an upload may have no content encoding" });
+  if (/^multipart\//i.test(exchange.request.headers["content-type"] ?? ""))
+    throw new Problem("unsupported_media_type", { detail: "send the file itself as the body, not as a part of a form" });
   if ((declaredBytes(exchange.request) ?? 0) > maxBytes) throw tooLarge(maxBytes);
 }
 

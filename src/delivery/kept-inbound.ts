@@ -10,7 +10,7 @@ import { uuidTimeMs } from "../lib/uuid.ts";
 import { readCarrierAddress } from "../links/address.ts";
 import { hasNumber, linksOfAccount } from "../links/ownership.ts";
 import type { LinkDirectory } from "../links/directory.ts";
-import { fitContent } from "../messages/inbound-content.ts";
+import { fitContent, TRUNCATED } from "../messages/inbound-content.ts";
 import { receiveMessage, storable, toMetadata, type Unowned } from "../messages/receive.ts";
 import type { UnmatchedReceipt } from "../providers/provider.ts";
 import type { Clock } from "../database/database-clock.ts";
@@ -51,6 +51,7 @@ const bounded = (text: string): string => storable(storable(text).slice(0, MAX_B
 export async function keepMessage(tx: Tx, nowMs: number, received: Unowned): Promise<void> {
   const { provider, channel, sender, recipient, text, reported = null, isToGroup = false, content, details } = received;
   if ((await countKeptInbound(tx)).messages >= MAX_KEPT_MESSAGES) throw new KeptInboundFull();
+  const fitted = content && fitContent(content);
   const kept: KeptInbound = {
     id: newId("inb", nowMs),
     kind: "message",
@@ -64,8 +65,8 @@ export async function keepMessage(tx: Tx, nowMs: number, received: Unowned): Pro
     reported,
     is_to_group: isToGroup,
     // With the ids of its files at the carrier. They are downloaded for the account that gets the message.
-    content: content === undefined ? null : fitContent(content).content,
-    details: toMetadata(details),
+    content: fitted?.content ?? null,
+    details: { ...toMetadata(details), ...(fitted?.isCut === true ? TRUNCATED : {}) },
   };
   await insertKept(tx, [kept]);
 }

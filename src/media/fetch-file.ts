@@ -4,7 +4,7 @@ import { FairLimit } from "../lib/fair-limit.ts";
 import { idKey } from "../model/id.ts";
 import type { Owner } from "../model/owner.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
-import { download, DownloadFailed } from "../outbound/download.ts";
+import { download, DownloadFailed, downloadRefusal } from "../outbound/download.ts";
 import type { MediaWatch } from "./metrics.ts";
 import { MAX_FILE_BYTES } from "./receive-file.ts";
 
@@ -33,6 +33,12 @@ export class MediaFetcher {
     this.#parts = parts;
   }
 
+  /** The problem of a URL that is never fetched. Connects to nothing. */
+  refusal(url: string): Problem | undefined {
+    const reason = downloadRefusal(url, this.#parts.gate);
+    return reason === undefined ? undefined : notFetched(reason);
+  }
+
   /** Runs `take` with the file. Throws a problem if the file cannot be fetched. */
   async fetch<T>({ accountId }: Owner, url: string, take: (file: FetchedFile) => Promise<T>): Promise<T> {
     const { gate, ca, timeoutMs = TIMEOUT_MS, watch } = this.#parts;
@@ -53,12 +59,13 @@ export class MediaFetcher {
       return taken;
     } catch (error) {
       watch.fetched("failed");
-      if (error instanceof DownloadFailed)
-        throw new Problem("media_fetch_failed", { detail: `the file could not be fetched: ${error.message}` });
+      if (error instanceof DownloadFailed) throw notFetched(error.message);
       throw error;
     }
   }
 }
+
+const notFetched = (reason: string): Problem => new Problem("media_fetch_failed", { detail: `the file could not be fetched: ${reason}` });
 
 const NAME = /^[^\p{Cc}/\\]{1,100}\.\w{1,10}$/u;
 

@@ -8,6 +8,7 @@ import { Problem } from "../http/problem.ts";
 import { HINT, oneOf, optional, timeParameter, Type } from "../http/schema.ts";
 import { MEDIA_KINDS } from "../model/content.ts";
 import { decodeId } from "../model/id.ts";
+import { FILE_NAME } from "./file-name.ts";
 import { MEDIA_SOURCES, MEDIA_STATUSES, MediaRecord, mediaRecord, type Media } from "./media.ts";
 import { findMedia, listMedia } from "./queries.ts";
 import { MAX_FILE_BYTES } from "./receive-file.ts";
@@ -21,10 +22,7 @@ const kindField = optional(
 );
 const fileNameField = optional(
   Type.String({
-    minLength: 1,
-    maxLength: 240,
-    pattern: "^[^\\x00-\\x1f\\x7f/\\\\]+$",
-    [HINT]: "must be a file name without slashes and control characters",
+    ...FILE_NAME,
     description: "The name of the file, which the recipient of a document sees.",
     examples: ["offer.pdf"],
   }),

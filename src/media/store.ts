@@ -109,6 +109,10 @@ export class MediaStore implements MediaLibrary {
     });
   }
 
+  fetchRefusal(url: string): Problem | undefined {
+    return this.#parts.fetcher.refusal(url);
+  }
+
   async fetch(owner: Owner, url: string, fileName: string | null): Promise<ReadyMedia | Problem> {
     try {
       const { file, name } = await this.#receiveFrom(owner, url, undefined, fileName);
@@ -132,12 +136,11 @@ export class MediaStore implements MediaLibrary {
     return media !== undefined && isReady(media) ? media : undefined;
   }
 
-  async keep(owner: Owner, id: MediaId, lastMs: number): Promise<boolean> {
+  async keep(owner: Owner, id: MediaId, lastMs: number, tx?: Tx): Promise<boolean> {
     const { db, retentionMs } = this.#parts;
-    const media = await this.find(owner, id);
-    if (media === undefined) return false;
-    if (media.keepUntilMs >= lastMs + retentionMs) return true;
-    return (await keepMedia(db, owner, id, lastMs + retentionMs + SPARE_MS)).length > 0;
+    const media = tx === undefined ? await this.find(owner, id) : undefined;
+    if (media !== undefined && media.keepUntilMs >= lastMs + retentionMs) return true;
+    return (await keepMedia(tx ?? db, owner, id, lastMs + retentionMs + SPARE_MS)).length > 0;
   }
 
   async outgoing(owner: Owner, id: MediaId, recipient: string): Promise<OutgoingMedia | undefined> {

@@ -6,9 +6,12 @@ import { listEntries, rewriteRecords } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type AuditedCall, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { decodeId, encodeId, type MessageId } from "../model/id.ts";
+import type { MediaLibrary } from "../media/library.ts";
 import type { MediaRecord } from "../media/media.ts";
+import { mediaOf } from "../model/content.ts";
 import { isCompact } from "../model/message-record.ts";
 import type { SegmentRules } from "../model/segments.ts";
+import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import { chooseLinks } from "../links/choose-links.ts";
 import type { LinkDirectory } from "../links/directory.ts";
@@ -21,12 +24,20 @@ import { advanceLocked } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
 import { eraseMediaRecord } from "./erased.ts";
 import { applyMessageEdit, type EditMessage } from "./edit-message.ts";
-import { shiftFallback, removeFallback } from "./fallbacks.ts";
+import { latestSendMs, shiftFallback, removeFallback } from "./fallbacks.ts";
 import { messageRecord, type Message, type MessageRecord, type Content } from "./message.ts";
 import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
+import { readSteps } from "./sealed.ts";
 import { isUnsuccessful, isFinished } from "./states.ts";
 
-export type ChangerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; linkDirectory: LinkDirectory };
+export type ChangerParts = {
+  db: Database;
+  clock: Clock;
+  wakeWebhooks: () => void;
+  linkDirectory: LinkDirectory;
+  media: MediaLibrary;
+  box: SecretBox;
+};
 
 export class MessageChanger {
   readonly #parts: ChangerParts;
@@ -71,10 +82,25 @@ export class MessageChanger {
       const change = changeBy(edited.message, { status: "scheduled", detail: { reason: "edited by request" }, move: edited.move }, nowMs);
       if (change === undefined) return new Problem("message_not_editable");
       await storeEdit(tx, change.after);
-      if (message.hasFallback) await shiftFallback(tx, message.id, (change.after.sendAtMs ?? 0) - (message.sendAtMs ?? 0));
+      await this.#moveTime(tx, message, change.after);
       // The usage before the change is that of the message before the edit.
       return writeChange(tx, { ...change, before: message });
     });
+  }
+
+  /** Moves the fallback of a message to the new time of the message, and keeps the files of both until it is over. */
+  async #moveTime(tx: Tx, before: Message, after: Message): Promise<void> {
+    const { media, box } = this.#parts;
+    const startMs = after.sendAtMs ?? 0;
+    const [moved] = after.hasFallback ? await shiftFallback(tx, after.id, startMs - (before.sendAtMs ?? 0)) : [];
+    // Sealed steps are those of a verification, which has no files.
+    const steps = moved === undefined || isSealed(moved.steps) ? [] : readSteps(box, after.id, moved.steps);
+    const afterSeconds = steps.map((step) => step.afterSeconds);
+    const lastMs = latestSendMs(startMs, (after.expiresAtMs ?? startMs) - startMs, afterSeconds);
+    const files = [after.content, ...steps.map(({ content }) => content.structured ?? null)].map(mediaOf);
+    const ids = files.map((file) => file && decodeId("media", file.media_id)).filter((id) => id !== undefined);
+    // In one order, so that two edits cannot wait for each other.
+    for (const id of ids.toSorted(Buffer.compare)) await media.keep(after, id, lastMs, tx);
   }
 
   /** Removes the text, the variables and the metadata from the message, from its events and from stored responses. */

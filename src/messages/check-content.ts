@@ -1,5 +1,6 @@
 /** The rules between the fields of a content in a request, and the rules of its channel. The schema reports fields of a wrong type. */
 import type { Fault } from "../http/problem.ts";
+import { parseBoundedUrl } from "../lib/urls.ts";
 import { CHANNELS, MAX_BODY } from "../links/channel.ts";
 import { channelFault, type Need } from "../links/content-support.ts";
 import { mediaOf } from "../model/content.ts";
@@ -42,6 +43,8 @@ function checkForm(content: Fields, report: Report): void {
       return checkButtons(listOf(content["buttons"]), report);
     case "list":
       return checkList(listOf(content["sections"]), report);
+    case "contacts":
+      return checkContacts(listOf(content["contacts"]), report);
     case "template":
       if (isObject(content["header"])) checkFile(content["header"], "/header", report);
       return checkTemplateButtons(listOf(content["buttons"]), report);
@@ -52,7 +55,27 @@ function checkForm(content: Fields, report: Report): void {
 function checkFile({ media_id: id, url, kind, file_name: name }: Fields, place: string, report: Report): void {
   if (isGiven(id) === isGiven(url))
     report(`${place}/media_id`, isGiven(id) ? "conflict" : "required", "exactly one of media_id and url is required");
+  checkUrl(url, `${place}/url`, report);
   if (isGiven(name) && kind !== "document") report(`${place}/file_name`, "conflict", "is for documents");
+}
+
+/** The schema has checked the scheme. */
+function checkUrl(url: unknown, place: string, report: Report): void {
+  if (typeof url === "string" && /^https?:\/\//.test(url) && parseBoundedUrl(url) === null)
+    report(place, "invalid_format", "must be a URL with a host, without spaces and control characters");
+}
+
+function checkContacts(contacts: readonly Fields[], report: Report): void {
+  contacts.forEach(({ birthday }, index) => {
+    if (typeof birthday === "string" && /^\d{4}-\d{2}-\d{2}$/.test(birthday) && !isDay(birthday))
+      report(`/contacts/${index}/birthday`, "invalid_format", "must be a day of the calendar such as 1990-01-31");
+  });
+}
+
+/** A day that the calendar does not have, such as February 30, is parsed as a later one. */
+function isDay(text: string): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
 function checkHeader(header: unknown, report: Report): void {
@@ -67,6 +90,7 @@ function checkButtons(buttons: readonly Fields[], report: Report): void {
   if (isOf("phone")) report("/buttons", "not_supported", "a phone button exists only in a template");
   else if (isOf("url") && buttons.length > 1)
     report("/buttons", "not_supported", "a url button must be the only button; several buttons are quick replies");
+  buttons.forEach(({ url }, index) => checkUrl(url, `/buttons/${index}/url`, report));
   reportRepeated(buttons, "id", "/buttons", report);
   reportRepeated(buttons, "title", "/buttons", report);
 }
@@ -103,7 +127,7 @@ export function needOf(content: NewContent): Need {
   if (content.type === "media") return { type: "media", kind: content.kind, hasCaption: isGiven(content.caption) };
   const header = content.type === "buttons" || content.type === "template" ? content.header : null;
   // A template with nothing but its variables is one of its short form.
-  if (content.type === "template" && !header && !isGiven(content.buttons)) return { type: "text" };
+  if (content.type === "template" && !header && !content.buttons?.length) return { type: "text" };
   return { type: content.type, kind: isObject(header) && "kind" in header ? header.kind : undefined };
 }
 

@@ -17,8 +17,8 @@ import type { Owner } from "../model/owner.ts";
 import type { Database } from "../database/database.ts";
 import type { MediaLibrary } from "../media/library.ts";
 import type { Templates } from "../templates/find-template.ts";
-import type { FallbackStep } from "./fallbacks.ts";
-import { findFiles, findQuoted, hasUnfetched, keepFiles, NO_FILES } from "./find-content.ts";
+import { latestSendMs, type FallbackStep } from "./fallbacks.ts";
+import { findFiles, findQuoted, hasUnfetched, keepFiles, NO_FILES, refusedUrls } from "./find-content.ts";
 import type { LastSenders } from "./last-senders.ts";
 import {
   DEFAULT_TTL_SECONDS,
@@ -139,6 +139,8 @@ export class Composer {
   async check(request: NewMessage, owner: Owner): Promise<CheckedRequest & SenderChoice> {
     const found = await this.#find(request, owner);
     const checked = this.#checkWith(request, owner, found);
+    const errors = refusedUrls(this.#parts.media, request);
+    if (errors.length > 0) checked.problems.push(new Problem("invalid_request_payload", { errors }));
     return { ...checked, ...(await this.#senderFor(request, owner, checked.route?.link, found.quoted)) };
   }
 
@@ -160,9 +162,10 @@ export class Composer {
 
   /** The last time at which the message, or a step of its fallback, can be sent. */
   #lastMs({ send_at: sendAt, ttl_seconds: ttl, fallback }: NewMessage): number {
-    const steps = fallback ?? [];
-    const seconds = steps.reduce((sum, { after_seconds: after }) => sum + after, ttl ?? DEFAULT_TTL_SECONDS);
-    return Math.max(this.#parts.clock.now(), typeof sendAt === "string" ? Date.parse(sendAt) : 0) + seconds * 1_000;
+    const nowMs = this.#parts.clock.now();
+    const startMs = typeof sendAt === "string" ? Math.max(Date.parse(sendAt), nowMs) : nowMs;
+    const afterSeconds = (fallback ?? []).map(({ after_seconds: seconds }) => seconds);
+    return latestSendMs(startMs, (ttl ?? DEFAULT_TTL_SECONDS) * 1_000, afterSeconds);
   }
 
   async #senderFor(

@@ -39,7 +39,7 @@ export function applyMessageEdit(
   const faults = editFaults(before, request);
   if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
   if (content instanceof Problem) return content;
-  const segments = before.channel === "sms" ? segmentsOf(content.body, segmentRules) : null;
+  const segments = before.channel === "sms" && before.content === null ? segmentsOf(content.body, segmentRules) : null;
   const count = segments?.count ?? 0;
   if (before.maxSegments !== null && count > before.maxSegments)
     return tooManySegments(count, before.maxSegments, request.template_variables ? "/template_variables" : "/body");
@@ -49,6 +49,8 @@ export function applyMessageEdit(
   const message: Message = {
     ...before,
     ...content,
+    // A file without a caption, such as a sticker, has no text.
+    body: content.body === "" ? before.body : content.body,
     segments,
     metadata: request.metadata ?? before.metadata,
     priority: request.priority ?? before.priority,
@@ -67,10 +69,16 @@ export function applyMessageEdit(
 }
 
 /** The faults of fields that do not fit the message. */
-function editFaults({ channel, template }: Message, { body: text, template_variables: variables }: EditMessage): Fault[] {
+function editFaults({ channel, template, content }: Message, { body: text, template_variables: variables }: EditMessage): Fault[] {
   const faults: Fault[] = [];
   if (typeof text === "string" && template !== null)
     faults.push({ pointer: "/body", code: "conflict", detail: "the message uses a template: change template_variables instead" });
+  else if (typeof text === "string" && content !== null)
+    faults.push({
+      pointer: "/body",
+      code: "conflict",
+      detail: "the message has a content, whose text cannot be changed: cancel it and send another",
+    });
   else if (typeof text === "string" && channel === "sms" && Array.from(text).length > MAX_BODY.sms)
     faults.push({ pointer: "/body", code: "too_long", detail: `must have at most ${MAX_BODY.sms} characters on sms` });
   if (variables && template === null)

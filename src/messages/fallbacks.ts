@@ -48,9 +48,14 @@ export const removeFallback = (tx: Tx, messageId: MessageId): Promise<{ steps: s
    where message_id = ${messageId}
   returning steps`);
 
-/** Moves the due time of a fallback, because an edit moved the time of its message. */
-export const shiftFallback = (tx: Tx, messageId: MessageId, byMs: number): Promise<unknown[]> =>
-  tx.rows(sql`
+/** Moves the due time of a fallback, because an edit moved the time of its message. Returns the steps. */
+export const shiftFallback = (tx: Tx, messageId: MessageId, byMs: number): Promise<{ steps: string }[]> =>
+  tx.rows<{ steps: string }>(sql`
   update fallbacks
      set due_at = due_at + ${byMs}::float8 * interval '1 millisecond'
-   where message_id = ${messageId}`);
+   where message_id = ${messageId}
+  returning steps`);
+
+/** The time until which a message or a step of its fallback can be sent: each step has the time to live of the message. */
+export const latestSendMs = (startMs: number, ttlMs: number, afterSeconds: readonly number[]): number =>
+  afterSeconds.reduce((sumMs, seconds) => sumMs + seconds * 1_000, startMs + ttlMs);

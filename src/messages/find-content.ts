@@ -65,6 +65,13 @@ export async function findFiles(
   return new Map(await Promise.all(sought.map(async (each) => [each.file, await find(each)] as const)));
 }
 
+/** The faults of URLs that are never fetched. */
+export const refusedUrls = (library: MediaLibrary, request: ContentStep): Fault[] =>
+  soughtIn(request).flatMap(({ file: { url }, pointer }) => {
+    const refused = typeof url === "string" ? library.fetchRefusal(url) : undefined;
+    return refused === undefined ? [] : [{ pointer: `${pointer}/url`, code: refused.code, detail: refused.detail }];
+  });
+
 function findById(library: MediaLibrary, owner: Owner, text: string | null | undefined) {
   const id = typeof text === "string" ? decodeId("media", text) : undefined;
   return id && library.find(owner, id);
@@ -87,7 +94,7 @@ export const hasUnfetched = (files: Files): boolean =>
 /** An earlier message of the conversation, by which a message finds its number and its place. */
 export type Quoted = { message: Message; number: string | null };
 
-type Quoting = { recipient: Recipient; channel: Channel; reply_to?: string | null; content?: NewContent | null };
+type Quoting = { recipient: Recipient; channel: Channel; sender?: string | null; reply_to?: string | null; content?: NewContent | null };
 
 const quotedId = ({ reply_to: replyTo, content }: Quoting): { text: string; pointer: string } | undefined => {
   if (content?.type === "reaction") return { text: content.message_id, pointer: "/content/message_id" };
@@ -114,5 +121,8 @@ export async function findQuoted(db: Database, { accountId, environment }: Owner
     return { pointer, code: "conflict", detail: "is a message of another conversation" };
   if ((message.provider?.messageId ?? null) === null)
     return { pointer, code: "conflict", detail: "has not been accepted by its carrier yet" };
-  return { message, number: isInbound ? message.recipient : message.sender };
+  const number = isInbound ? message.recipient : message.sender;
+  if (typeof request.sender === "string" && number !== null && request.sender !== number)
+    return { pointer: "/sender", code: "conflict", detail: `must be ${number}, the number of the conversation with the quoted message` };
+  return { message, number };
 }

@@ -7,6 +7,9 @@ import { encodeId, type MessageId } from "../model/id.ts";
 // Half of the record. The other half is for the text and the metadata.
 const MAX_CONTENT_BYTES = 8_192;
 
+/** The metadata of a message of which something was left out. */
+export const TRUNCATED = { truncated: "true" };
+
 /** A content that fits into the record. `isCut`: something of it was left out. */
 export type FittedContent = { content: CarriedContent; isCut: boolean };
 

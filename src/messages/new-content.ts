@@ -2,6 +2,7 @@
 import { MEDIA_KINDS, type MediaKind } from "../model/content.ts";
 import { HINT, oneOf, optional, Type } from "../http/schema.ts";
 import { MAX_BODY } from "../links/channel.ts";
+import { FILE_NAME } from "../media/file-name.ts";
 import { formOf, type Form } from "./content-record.ts";
 
 const text = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
@@ -30,7 +31,7 @@ const fileFields = {
       description: "The public URL of a file, in place of `media_id`. The service fetches and stores it before it accepts the message.",
     }),
   ),
-  file_name: optional(text(240, "The name that the recipient sees, for a document.")),
+  file_name: optional(Type.String({ ...FILE_NAME, description: "The name that the recipient sees, for a document." })),
 };
 const media = {
   kind: oneOf(MEDIA_KINDS, { description: "How the file is shown: a picture can be sent as an `image` or as a `document`." }),

@@ -18,7 +18,7 @@ import type { Link } from "../links/link.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
 import type { Acceptance } from "./accept-statement.ts";
-import { fitContent, identifyContent } from "./inbound-content.ts";
+import { fitContent, identifyContent, TRUNCATED } from "./inbound-content.ts";
 import { MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
 import { acceptReply } from "./reply.ts";
@@ -151,7 +151,6 @@ function fromInbound(nowMs: number, owner: Owner, received: Received): { message
 
 // A quarter of the record, so that the text has room.
 const MAX_DETAILS_BYTES = 4_096;
-const TRUNCATED = { truncated: "true" };
 
 /** Keeps the details that fit into the record, and marks a message whose details do not. Half of a value would be of no use. */
 export function toMetadata(details: Readonly<Record<string, string>> = {}): Record<string, string> {

@@ -61,6 +61,17 @@ export async function download<T>(
   throw new DownloadFailed(`the server redirected more than ${MAX_REDIRECTS} times`);
 }
 
+/** Returns why a URL is never fetched, whatever its name resolves to; undefined when it may be. */
+export function downloadRefusal(address: string, gate: AddressGate | undefined): string | undefined {
+  try {
+    allowedUrl(address, gate);
+    return undefined;
+  } catch (error) {
+    if (error instanceof DownloadFailed) return error.message;
+    throw error;
+  }
+}
+
 function allowedUrl(address: string, gate: AddressGate | undefined): URL {
   const url = parseBoundedUrl(address);
   if (url === null || !/^https?:$/.test(url.protocol)) throw new DownloadFailed("the address is no https URL");

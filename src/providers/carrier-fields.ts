@@ -28,9 +28,9 @@ const isStorable = (text: string): boolean => !text.includes("\0") && text.isWel
 export const parseIdentifier = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" && value.length <= MAX_IDENTIFIER && isStorable(value) ? value : undefined;
 
-/** Parses the text of a person, without the characters that the database cannot store. */
+/** Parses the text of a person, without the characters that the database cannot store. Undefined if nothing is left. */
 export const parseText = (value: unknown): string | undefined =>
-  typeof value === "string" && value !== "" ? value.replaceAll("\0", "").toWellFormed() : undefined;
+  typeof value === "string" ? value.replaceAll("\0", "").toWellFormed() || undefined : undefined;
 
 // Longer than any title, payload or name that carriers permit.
 const MAX_SHORT_CHARS = 1_024;

@@ -207,7 +207,7 @@ function makeRoutes(
     linkTester: new LinkTester({ setup, providers: PROVIDERS, log }),
     batches: new BatchAcceptor(accepting),
     verifier: new Verifier({ ...accepting, box, limits: config.verificationLimits }),
-    messages: new MessageChanger({ db, clock, wakeWebhooks, linkDirectory }),
+    messages: new MessageChanger({ db, clock, box, wakeWebhooks, linkDirectory, media: composer.media }),
     endpoints: new EndpointChanger({ db, clock, box, gate, wakeWebhooks }),
     keys: new KeyChanger({ db, clock, box, authenticator }),
     compatibleCredentials: new CredentialChanger({ db, clock, box, gate, apis: COMPATIBLE_APIS, authenticator: compatibleUsers }),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { clientOf, typesOf, type Client, type Event, type Json } from "../support/client.ts";
+import { afterSeconds, clientOf, typesOf, type Client, type Event, type Json } from "../support/client.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { samplesOf } from "../support/doc-samples.ts";
@@ -132,6 +132,11 @@ describe("a content", () => {
     const template = await client.templates.create({ channels: ["sms", "whatsapp"], body: "Hello {{name}}" });
     const sent = await send({ type: "template", template_id: template["id"], template_variables: { name: "Ana" } });
     assert.deepEqual([sent["body"], sent["template_id"], sent["content"]], ["Hello Ana", template["id"], null]);
+    const { status } = await client.messages.post({
+      body: undefined,
+      content: { type: "template", template_id: template["id"], template_variables: { name: "Ana" }, buttons: [] },
+    });
+    assert.equal(status, 202);
     const unknown = await client.messages.post(whatsapp({ content: { type: "template", template_id: "unknown" } }));
     assertProblem(unknown, "template_not_found");
     assert.deepEqual(pointersOf(unknown), ["/content/template_id"]);
@@ -214,6 +219,41 @@ describe("a content", () => {
     assert.equal((await client.messages.redact(id)).json["content"], null);
     const { data } = await client.events.list({ message_id: String(id) });
     for (const { data: changed } of data) assert.partialDeepStrictEqual(changed["message"], { content: null });
+  });
+
+  test("keeps its text until it is sent, whatever else of a scheduled message is edited", async () => {
+    const edit = (id: unknown, body: object) => client.request("PATCH", `/v1/messages/${String(id)}`, { body });
+    const { json: file } = await upload(godwit, picture(), { key: client.key });
+    const mms = { type: "media", kind: "image", media_id: file["id"] };
+    for (const fields of [whatsapp({ content: buttons }), { body: undefined, content: mms }]) {
+      const { id, body, content, segments } = await client.messages.send({ ...fields, send_at: afterSeconds(3_600) });
+      const reply = await edit(id, { body: "Other" });
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(pointersOf(reply), ["/body"]);
+      assert.partialDeepStrictEqual((await edit(id, { priority: "high" })).json, { body, content, segments });
+    }
+  });
+
+  test("keeps its files until it and its fallback can no longer be sent, also at a later time", async () => {
+    const DAY_MS = 86_400_000;
+    const daysLeft = async (media: unknown): Promise<number> => {
+      const { json } = await client.request("GET", `/v1/media/${String(media)}`);
+      return Math.round((Date.parse(String(json["expires_at"])) - Date.now()) / DAY_MS);
+    };
+    const files = await Promise.all([upload(godwit, picture(), { key: client.key }), upload(godwit, picture(), { key: client.key })]);
+    const [own, later] = files.map(({ json }) => json["id"]);
+    const file = (id: unknown) => ({ type: "media", kind: "image", media_id: id });
+    const { id } = await send(file(own), {
+      send_at: new Date(Date.now() + DAY_MS).toISOString(),
+      ttl_seconds: 86_400,
+      fallback: [{ channel: "sms", content: file(later), after_seconds: 172_800 }],
+    });
+    assert.deepEqual([await daysLeft(own), await daysLeft(later)], [35, 35]);
+    const moved = await client.request("PATCH", `/v1/messages/${String(id)}`, {
+      body: { send_at: new Date(Date.now() + 10 * DAY_MS).toISOString() },
+    });
+    assert.equal(moved.status, 200, moved.text);
+    assert.deepEqual([await daysLeft(own), await daysLeft(later)], [44, 44]);
   });
 
   test("is replayed byte for byte", async () => {
@@ -352,6 +392,27 @@ describe("a content that cannot be sent", () => {
     ["with a file that is no id", { content: { ...media, media_id: "picture" } }, ["/content/media_id not_found"]],
     ["with a sound above a text", { content: { ...buttons, header: { ...media, kind: "audio" } } }, ["/content/header/kind not_supported"]],
     ["with the name of a picture", { content: { ...media, file_name: "a.png" } }, ["/content/file_name conflict"]],
+    [
+      "with a path as the name",
+      { content: { ...media, kind: "document", file_name: "../a\r\nB: c.pdf" } },
+      ["/content/file_name invalid_format"],
+    ],
+    [
+      "with a URL without TLS",
+      { content: { type: "media", kind: "image", url: "http://192.0.2.1/a.png" } },
+      ["/content/url media_fetch_failed"],
+    ],
+    ["with a URL without a host", { content: { type: "media", kind: "image", url: "https://" } }, ["/content/url invalid_format"]],
+    [
+      "with a page that has a space",
+      { content: { ...buttons, buttons: [{ type: "url", title: "A", url: "https://example.com/a b" }] } },
+      ["/content/buttons/0/url invalid_format"],
+    ],
+    [
+      "with a birthday on February 30",
+      { content: { type: "contacts", contacts: [{ name: { formatted_name: "Ana" }, birthday: "2026-02-30" }] } },
+      ["/content/contacts/0/birthday invalid_format"],
+    ],
     ["on sms", { channel: "sms", content: buttons }, ["/content not_supported"]],
     [
       "on sms in a step",
@@ -391,6 +452,8 @@ describe("a message that quotes or reacts", () => {
     const reaction = await send({ type: "reaction", message_id: inbound["id"], emoji: "\u{1f44d}" }, { recipient: "+15005550008" });
     assert.partialDeepStrictEqual(reaction, { in_reply_to: inbound["id"], body: "\u{1f44d}" });
     await client.messages.reached(reaction["id"], "read");
+    const elsewhere = { recipient: "+15005550008", body: "Hello", reply_to: inbound["id"], sender: "+14155550199" };
+    assert.deepEqual(await refused(elsewhere), ["/sender conflict"]);
     assert.deepEqual(await refused({ recipient: recipientNo(9), body: "Hello", reply_to: inbound["id"] }), ["/reply_to conflict"]);
   });
 });

@@ -45,6 +45,13 @@ test("a file above the limit of its kind is refused while it arrives", async () 
   assert.equal(await storedBytes(godwit), used + large.length);
 });
 
+test("a form is refused, since the file would have its boundaries", async () => {
+  const headers = { "content-type": "multipart/form-data; boundary=x" };
+  const reply = await upload(godwit, Buffer.from("--x\r\n\r\nHello\r\n--x--"), { key, headers });
+  assertProblem(reply, "unsupported_media_type");
+  assert.match(String(reply.json["detail"]), /Send the file itself as the body/);
+});
+
 /** The head of an upload on a socket of its own. */
 async function begin(headers: string): Promise<{ socket: Socket; received: () => string; closed: Promise<void> }> {
   const { hostname, port } = new URL(godwit.url);

@@ -199,6 +199,7 @@ for (const [what, fields, text] of [
   ["an emoji", { Body: "👋" }, "👋"],
   ["a NUL", { Body: "a\0b" }, "ab"],
   ["nothing", { Body: "" }, ""],
+  ["a button", { Body: "", ButtonPayload: "1", ButtonText: "STOP" }, "STOP"],
   ["a picture", { Body: "", NumMedia: "1", MediaContentType0: "image/jpeg" }, "[image]"],
   ["a card", { Body: "", NumMedia: "1", MediaContentType0: "text/vcard" }, "[media]"],
   ["a picture with text", { Body: "My cat", NumMedia: "1", MediaContentType0: "image/jpeg" }, "My cat"],

@@ -136,6 +136,17 @@ test("the answers in a form are its content", async () => {
   assert.deepEqual([message?.text, message?.content], ["Sent", { type: "form", name: "flow", response: '{"size":"L"}' }]);
 });
 
+test("answers that are too long are left out, and the message says so", async () => {
+  const reply = { name: "flow", response_json: JSON.stringify("x".repeat(5_000)) };
+  const [message] = await receive(written("interactive", { interactive: { type: "nfm_reply", nfm_reply: reply } }));
+  assert.deepEqual([message?.content, message?.details], [{ type: "form", name: "flow", response: null }, { truncated: "true" }]);
+});
+
+test("a caption of which nothing can be stored is none", async () => {
+  const [message] = await receive(written("document", { document: { id: "1", caption: "\0" } }));
+  assert.equal(message?.text, "[document]");
+});
+
 test("a reaction that is removed has no emoji", async () => {
   const [message] = await receive(written("reaction", { reaction: { message_id: "wamid.out" } }));
   assert.deepEqual([message?.text, message?.content, message?.inReplyTo], ["[reaction]", { type: "reaction", emoji: null }, "wamid.out"]);
@@ -159,6 +170,7 @@ for (const [type, fields] of [
 test("the original of a message that is too large is not kept", async () => {
   const [message] = await receive(written("something_new", { something_new: "x".repeat(5_000) }));
   assert.deepEqual(message?.content, { type: "unsupported", kind: "something_new", original: null });
+  assert.deepEqual(message?.details, { truncated: "true" });
 });
 
 test("the examples follow the published description", { skip: PUBLISHED_WHATSAPP.skip }, () => {

@@ -121,7 +121,8 @@ function parseInbound(form: URLSearchParams): InboundMessage | undefined {
   const isWhatsApp = form.get("From")?.startsWith(WHATSAPP_PREFIX) === true;
   const from = parseAddress(addressOf(form, "From")) ?? "";
   const { content, details } = parseInboundContent(form);
-  const body = parseText(form.get("Body"));
+  // The label of a chosen button is what the person wrote.
+  const body = parseText(form.get("Body")) ?? parseText(form.get("ButtonText"));
   const text = body ?? mediaPlaceholder(form);
   const sid = parseIdentifier(form.get("MessageSid"));
   // A request about something else, such as a call.

@@ -106,9 +106,12 @@ const READINGS: Readonly<Record<string, Reading>> = {
 
 const isDegrees = (value: unknown, most: number): value is number => typeof value === "number" && Math.abs(value) <= most;
 
-function toForm({ name, response_json: answers }: JsonObject): CarriedContent {
-  const text = typeof answers === "string" ? answers.toWellFormed() : isObject(answers) ? JSON.stringify(answers) : "";
-  return { type: "form", name: parseShort(name), response: text === "" || text.length > MAX_ORIGINAL_CHARS ? null : text };
+const answersOf = ({ response_json: answers }: JsonObject): string =>
+  typeof answers === "string" ? answers.toWellFormed() : isObject(answers) ? JSON.stringify(answers) : "";
+
+function toForm(form: JsonObject): CarriedContent {
+  const text = answersOf(form);
+  return { type: "form", name: parseShort(form["name"]), response: text === "" || text.length > MAX_ORIGINAL_CHARS ? null : text };
 }
 
 function toContact({ name, phones, emails, urls, addresses, org, birthday }: JsonObject): Contact {
@@ -161,8 +164,15 @@ function boundedJson(value: unknown): string | null {
   return text.length <= MAX_ORIGINAL_CHARS ? text : null;
 }
 
+/** Whether the answers of a form, or the original of an unknown content, were too long. */
+function isCut(message: JsonObject, content: CarriedContent): boolean {
+  if (content.type === "unsupported") return content.original === null;
+  if (content.type !== "form" || content.response !== null) return false;
+  return answersOf(asObject(asObject(message["interactive"])["nfm_reply"])) !== "";
+}
+
 /** The facts that neither the text nor the content has. */
-export function messageDetails(message: JsonObject): { details?: Record<string, string> } {
+export function messageDetails(message: JsonObject, content: CarriedContent | undefined): { details?: Record<string, string> } {
   const { type, group_id: groupId, referral } = message;
   const isAboutOther = type === "edit" || type === "revoke";
   return detailsOf({
@@ -170,5 +180,6 @@ export function messageDetails(message: JsonObject): { details?: Record<string, 
     url: type === "location" ? asObject(message["location"])["url"] : undefined,
     referral: referral === undefined || referral === null ? undefined : JSON.stringify(referral),
     group_id: groupId,
+    truncated: content !== undefined && isCut(message, content) ? "true" : undefined,
   });
 }

@@ -130,7 +130,7 @@ function parseInbound(message: unknown, change: JsonObject): InboundMessage | un
     ...(writtenAtMs === null ? {} : { writtenAtMs }),
     ...(typeof fields["group_id"] === "string" ? { isToGroup: true } : {}),
     ...(content === undefined ? {} : { content }),
-    ...messageDetails(fields),
+    ...messageDetails(fields, content),
   };
 }
 
