@@ -1,6 +1,7 @@
 /** The HTTP routes of the Kannel API. */
 import type { RequestHead, Route } from "../api/route.ts";
-import type { CompatibleAuthenticator, CompatibleCredential, Login } from "../compatible/authenticate.ts";
+import { macOf, type CompatibleAuthenticator, type CompatibleCredential, type Login } from "../compatible/authenticate.ts";
+import type { Mac } from "../compatible/compatible-api.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { Problem } from "../http/problem.ts";
@@ -11,7 +12,7 @@ import type { SetupContext } from "../links/setup.ts";
 import type { Acceptor } from "../messages/accept.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import { answer, answerTo, Refusal } from "./answers.ts";
-import { kannelSettings, statusUser } from "./kannel.ts";
+import { isForStatus, kannelSettings, statusUser } from "./kannel.ts";
 import { asUtf8, parametersOf } from "./parameters.ts";
 import { MAX_RECEIVERS, readSendSms, type PostedText } from "./read-sendsms.ts";
 import { sendAll, type SendParts } from "./send.ts";
@@ -35,7 +36,8 @@ const REPLY = { status: 202, description: "", schema: Type.String() };
 export function kannelRoutes(parts: KannelRouteParts): Route[] {
   const { users } = parts;
   const sends = compatible(users, loginOf);
-  const reads = compatible(users, statusLoginOf);
+  const mac = macOf(parts.box, "kannel");
+  const reads = compatible(users, (head) => statusLoginOf(head, mac));
   const sendParts: SendParts = { ...parts, lockSecret: () => lockSecretOf(parts.box) };
   const sendRow = (method: "GET" | "POST"): Route => ({
     ...UNDOCUMENTED,
@@ -52,6 +54,7 @@ export function kannelRoutes(parts: KannelRouteParts): Route[] {
       // HEAD has the row of GET, and must send nothing.
       if (head.method === "HEAD") throw new Problem("method_not_allowed");
       const { settings } = call.credential as CompatibleCredential;
+      if (isForStatus(settings)) throw new Problem("forbidden_insufficient_scope");
       try {
         const posted = head.method === "POST" ? postedText(head, body) : undefined;
         return await sendAll(sendParts, readSendSms(parametersOf(head), kannelSettings(settings), posted), call);
@@ -96,9 +99,9 @@ function loginOf(head: RequestHead): Login {
 }
 
 /** The status pages are opened with only a password, or as a user. */
-function statusLoginOf(head: RequestHead): Login {
+function statusLoginOf(head: RequestHead, mac: Mac): Login {
   const login = loginOf(head);
-  return login.userName === "" ? { ...login, userName: statusUser(login.secret) } : login;
+  return login.userName === "" ? { ...login, userName: statusUser(login.secret, mac) } : login;
 }
 
 /** A request costs as much as its messages. */

@@ -1,5 +1,6 @@
 /** The Kannel API: sendsms, reports and inbound messages by URL, and the status pages. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -276,6 +277,17 @@ describe("credentials", () => {
 });
 
 describe("the status pages", () => {
+  test("have a password that sends nothing, and that its user name does not reveal", async () => {
+    const secret = "a-status-password";
+    const { user_name: username, scopes } = recordOf(await create({ secret, settings: { status: "true" } }), 201);
+    assert.deepEqual(scopes, ["usage:read", "links:read"]);
+    assert.equal(shown(await sendsms(SMS, { username: String(username), password: secret })), "403 Authorization failed for sendsms");
+    const digest = createHash("sha256").update(`godwit kannel status ${secret}`).digest("hex");
+    assert.ok(!digest.startsWith(String(username).replace("status-", "")));
+    const refused = await create({ settings: { status: "true" }, scopes: ["messages:send"] });
+    assert.deepEqual([refused.status, refused.json["code"]], [422, "invalid_request_payload"]);
+  });
+
   test("have the lines and elements that monitoring scripts read", async () => {
     const created = recordOf(await create({ settings: { status: "true" } }), 201);
     const page = (path: string, password = String(created["secret"])): Promise<Reply> =>
