@@ -28,7 +28,7 @@ const SINGLE = new Set([
 ]);
 const LISTS = new Set(["MediaUrl"]);
 
-/** TwilioParameters that are accepted with the values that ask for nothing: their default, or what this service does in any case. */
+/** Parameters that are accepted with the values that ask for nothing: their default, or what this service does in any case. */
 const WITHOUT_EFFECT: Readonly<Record<string, RegExp>> = {
   // Twilio itself has ignored the highest price since June 2024.
   MaxPrice: /^/,
