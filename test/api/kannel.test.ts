@@ -285,7 +285,7 @@ describe("the status pages", () => {
     const digest = createHash("sha256").update(`godwit kannel status ${secret}`).digest("hex");
     assert.ok(!digest.startsWith(String(username).replace("status-", "")));
     const refused = await create({ settings: { status: "true" }, scopes: ["messages:send"] });
-    assert.deepEqual([refused.status, refused.json["code"]], [422, "invalid_request_payload"]);
+    assert.deepEqual([refused.status, refused.json["code"]], [400, "invalid_request_payload"]);
   });
 
   test("have the lines and elements that monitoring scripts read", async () => {
