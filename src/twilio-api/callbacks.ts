@@ -77,7 +77,13 @@ async function callInbound(
         next = { url: target, method: verb.method };
         break;
       }
-      const refusal = await sendTwimlReply(parts, { credential, record, verb, from: url, key: `${uuidToText(row.event_id)} ${replies}` });
+      const refusal = await sendTwimlReply(parts, {
+        credential,
+        record,
+        verb,
+        from: url,
+        key: `${uuidToText(endpoint.id)} ${uuidToText(row.event_id)} ${replies}`,
+      });
       replies += 1;
       if (refusal !== undefined) return unusable(response, refusal);
     }

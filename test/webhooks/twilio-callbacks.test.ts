@@ -229,6 +229,18 @@ describe("an inbound message", () => {
       assert.equal((await outbound(own)).length, 1);
     });
 
+  test("is answered by each client of the environment", async () => {
+    for (const path of ["/first-client", "/second-client"])
+      answers.set(path, { body: `<Response><Message>From ${path}</Message></Response>` });
+    const first = await twilioUser(godwit, { account: "both", settings: { sms_url: `${origin}/first-client` } });
+    const settings = { type: "api_key", sms_url: `${origin}/second-client` };
+    await twilioUser(godwit, { account: "both", settings, accountSid: first.sid });
+    await first.client.messages.create({ to: REPLIES, from: FROM, body: "Hello?" });
+    const own = clientOf(godwit, first.key);
+    for (const path of ["/first-client", "/second-client"])
+      await until(`the reply of ${path}`, async () => (await outbound(own)).find(({ body }) => body === `From ${path}`));
+  });
+
   test("is answered once, although the response comes twice", async () => {
     number += 1;
     const path = `/sms-${number}`;
