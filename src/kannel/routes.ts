@@ -11,7 +11,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import type { SetupContext } from "../links/setup.ts";
 import type { Acceptor } from "../messages/accept.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
-import { answer, answerTo, Refusal } from "./answers.ts";
+import { answerTo, problemOf, Refusal } from "./answers.ts";
 import { isForStatus, kannelSettings, statusUser } from "./kannel.ts";
 import { asUtf8, parametersOf } from "./parameters.ts";
 import { MAX_RECEIVERS, readSendSms, type PostedText } from "./read-sendsms.ts";
@@ -59,8 +59,7 @@ export function kannelRoutes(parts: KannelRouteParts): Route[] {
         const posted = head.method === "POST" ? postedText(head, body) : undefined;
         return await sendAll(sendParts, readSendSms(parametersOf(head), kannelSettings(settings), posted), call);
       } catch (error) {
-        if (error instanceof Refusal) return answer(error.status, error.message);
-        throw error;
+        throw error instanceof Refusal ? problemOf(error) : error;
       }
     },
   });
@@ -76,7 +75,22 @@ export function kannelRoutes(parts: KannelRouteParts): Route[] {
     handle: ({ credential, head }: Parameters<Route["handle"]>[0]) =>
       statusPage(parts, credential, path === "/status" ? formOf(head) : form),
   });
-  return [sendRow("GET"), sendRow("POST"), statusRow("/status", "html"), ...STATUS_FORMS.map((form) => statusRow(`/status.${form}`, form))];
+  const otherRow = (method: "PUT" | "PATCH" | "DELETE"): Route => ({
+    ...sendRow("POST"),
+    method,
+    operationId: `kannelSendsms${method}`,
+    handle: async () => {
+      throw new Problem("method_not_allowed");
+    },
+  });
+  const others = (["PUT", "PATCH", "DELETE"] as const).map(otherRow);
+  return [
+    sendRow("GET"),
+    sendRow("POST"),
+    ...others,
+    statusRow("/status", "html"),
+    ...STATUS_FORMS.map((form) => statusRow(`/status.${form}`, form)),
+  ];
 }
 
 /** Kannel chooses by the header `Accept`. */

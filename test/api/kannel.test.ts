@@ -106,6 +106,8 @@ describe("sendsms", () => {
       [{ ...SMS, "dlr-mask": "67" }, "400 DLR-Mask field misformed, rejected"],
       [{ ...SMS, "dlr-url": "ftp://example.com/x" }, "400 DLR-URL field misformed, rejected"],
       [{ ...SMS, "dlr-url": "http://10.0.0.1/dlr", "dlr-mask": "31" }, "400 DLR-URL field not allowed, rejected"],
+      [{ ...SMS, "dlr-url": "http://u%zz:p@example.com/x" }, "400 DLR-URL field misformed, rejected"],
+      [{ ...SMS, validity: "0" }, "400 Validity must be 1 to 2880 minutes, rejected"],
       [{ ...SMS, coding: "3" }, "400 Coding field misformed, rejected"],
       [{ ...SMS, coding: "1" }, "400 Coding field not supported, rejected"],
       [{ ...SMS, udh: "\u0005\u0000\u0003" }, "400 UDH field misformed, rejected"],
@@ -122,6 +124,10 @@ describe("sendsms", () => {
     ];
     for (const [parameters, expected, user] of rows) assert.equal(shown(await sendsms(parameters, user)), expected);
     assert.equal((await messages()).length, count);
+    await until("the refusal in the request log", async () => {
+      const logged = JSON.stringify(await godwit.rows("select * from request_log"));
+      return logged.includes("Coding field misformed, rejected") && !logged.includes(USER.password) ? logged : undefined;
+    });
   });
 
   test("sends to several receivers, and names those that it denies", async () => {

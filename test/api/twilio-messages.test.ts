@@ -319,6 +319,7 @@ describe("errors", () => {
   const refused: [string, object, number, number][] = [
     ["a recipient who has opted out", { to: "+15005550004" }, 400, 21610],
     ["a callback that is no URL", { statusCallback: "example.com/status" }, 400, 21609],
+    ["a callback that can never be called", { statusCallback: "https://u%zz:p@example.com/status" }, 400, 21609],
     ["a callback to a private address", { statusCallback: "http://10.0.0.1/status" }, 400, 21609],
     ["an unknown messaging service", { messagingServiceSid: `MG${"0".repeat(32)}` }, 404, 21701],
     ["a file that cannot be fetched", { mediaUrl: ["https://files.invalid/1.png"] }, 400, 21620],
@@ -336,6 +337,8 @@ describe("errors", () => {
     const message = user.client.messages(`SM${"0".repeat(32)}`);
     for (const work of [() => calls.list({ limit: 1 }), () => incomingPhoneNumbers.list({ limit: 1 }), () => message.fetch()])
       assert.equal((await refusal(work())).code, 20404);
+    const put = await send("PUT", "/2010-04-01/Accounts.json");
+    assert.deepEqual([put.status, put.json["code"]], [404, 20404]);
     const deep = await send("GET", "/2010-04-01/x".padEnd(300, "/x"));
     assert.deepEqual([deep.status, deep.json["code"]], [404, 20404]);
   });

@@ -215,6 +215,7 @@ describe("an inbound message", () => {
     ["a plain text", "Thanks!"],
     ["a verb of voice", "<Response><Say>Hi</Say></Response>"],
     ["a message to no number", '<Response><Message to="123">Hi</Message></Response>'],
+    ["a status callback that can never be called", '<Response><Message statusCallback="https://u%zz@example.com/">Hi</Message></Response>'],
     ["a redirect to a file", "<Response><Redirect>file:///etc/passwd</Redirect></Response>"],
     ["a redirect to itself", "<Response><Redirect/></Response>"],
   ];
