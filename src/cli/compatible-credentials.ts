@@ -1,6 +1,7 @@
 /** godwit kannel-credentials: creates, lists and revokes the credentials of an API that is compatible with another product. */
 import { parseScopes, SCOPE_PRESETS, SCOPES, type Scope } from "../access/scope.ts";
 import { CredentialChanger } from "../compatible/change-credential.ts";
+import type { Settings } from "../compatible/compatible-api.ts";
 import { credentialRecord, NewCredentialBody } from "../compatible/credential-record.ts";
 import { findCompatible, listCredentials } from "../compatible/queries.ts";
 import { COMPATIBLE_APIS } from "../compatible-apis.ts";
@@ -21,10 +22,11 @@ import { chooseAccount, withDatabase, type OpenedDatabase } from "./with-databas
 
 const MOST_LISTED = 1_000;
 
-type Texts = { about: string; settings: string; examples: Command["examples"] };
+/** `hasUserNames`: a person can choose the user name. */
+type Texts = { about: string; settings: string; hasUserNames: boolean; examples: Command["examples"] };
 
 /** The command for the credentials of one API. `source` is its name. */
-function credentialCommand(source: MessageSource, { about, settings, examples }: Texts): Command {
+function credentialCommand(source: MessageSource, { about, settings, hasUserNames, examples }: Texts): Command {
   const name = `${source}-credentials`;
   return {
     name,
@@ -33,14 +35,14 @@ function credentialCommand(source: MessageSource, { about, settings, examples }:
       "The password is shown only when the credential is created. A revoked credential is refused within about a second on every node. Use the same --config and GODWIT_SECRET_KEY as the service.",
     ],
     usage: [
-      `${name} create --environment test|live [--user NAME] [flags]`,
+      `${name} create --environment test|live ${hasUserNames ? "[--user NAME] " : ""}[flags]`,
       `${name} list [--account NAME|ID] [--json]`,
       `${name} revoke KEY_ID [--account NAME|ID] [--json]`,
     ],
     flags: {
       account: { value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
       environment: { value: "ENVIRONMENT", choices: ["test", "live"], help: "the environment in which the client sends" },
-      user: { value: "NAME", help: "the user name, which no other credential of the service may have" },
+      ...(hasUserNames ? { user: { value: "NAME", help: "the user name, which no other credential of the service may have" } } : {}),
       password: { value: "VARIABLE", help: "the environment variable that contains the password; without it, a random one" },
       scopes: {
         value: "SCOPES",
@@ -66,6 +68,7 @@ export const kannelCredentials = credentialCommand("kannel", {
   about:
     "A user of the Kannel API sends by /cgi-bin/sendsms through one environment of one account. Its user name and its password are those of the sendsms-user group of Kannel.",
   settings: "a setting of the client, such as get-url=https://example.com/sms?text=%a",
+  hasUserNames: true,
   examples: [
     ["A user, with a random password:", "godwit kannel-credentials create --environment live --user playsms"],
     [
@@ -80,6 +83,7 @@ export const twilioCredentials = credentialCommand("twilio", {
   about:
     "A credential of the Twilio API is an account SID with an auth token, or an API key with its secret. It sends through one environment of one account by /twilio/2010-04-01.",
   settings: "a setting of the client: type=api_key for an API key, sms_url=https://example.com/sms for inbound messages",
+  hasUserNames: false,
   examples: [
     ["An account SID with an auth token:", "godwit twilio-credentials create --environment live"],
     ["With the URL for inbound messages:", "godwit twilio-credentials create --environment live --set sms_url=https://example.com/sms"],
@@ -91,13 +95,14 @@ export const twilioCredentials = credentialCommand("twilio", {
 async function create(source: MessageSource, input: Input): Promise<void> {
   const environment = neededFlag(input.flags, "environment");
   if (!isEnvironment(environment)) throw new UsageError(`--environment must be test or live, not ${environment}`);
+  const settings: Settings = Object.fromEntries(pairFlags(input.flags, "set"));
   const request = present({
     user_name: textFlag(input.flags, "user"),
     secret: passwordOf(textFlag(input.flags, "password")),
-    settings: Object.fromEntries(pairFlags(input.flags, "set")),
+    settings,
   });
   checkRequest(NewCredentialBody, { source, ...request });
-  const scopes = scopesOf(source, textFlag(input.flags, "scopes"));
+  const scopes = scopesOf(source, textFlag(input.flags, "scopes"), settings);
   await withChanger(input, async ({ db, changer, accountId }) => {
     const owner = { accountId, environment };
     const created = await db.transaction(async (tx) => {
@@ -152,8 +157,8 @@ function passwordOf(variable: string | undefined): string | undefined {
   return secret;
 }
 
-function scopesOf(source: MessageSource, text: string | undefined): readonly Scope[] {
-  if (text === undefined) return COMPATIBLE_APIS.find((api) => api.source === source)?.defaultScopes ?? [];
+function scopesOf(source: MessageSource, text: string | undefined, settings: Settings): readonly Scope[] {
+  if (text === undefined) return COMPATIBLE_APIS.find((api) => api.source === source)?.defaultScopes(settings) ?? [];
   const parsed = parseScopes(text);
   if ("unknown" in parsed) throw new UsageError(`unknown scope ${parsed.unknown.join(", ")}`);
   return parsed.scopes;

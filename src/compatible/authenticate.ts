@@ -8,7 +8,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { MessageSource } from "../messages/message.ts";
 import { idKey, type KeyId } from "../model/id.ts";
-import type { Settings } from "./compatible-api.ts";
+import type { Mac, Settings } from "./compatible-api.ts";
 import { findByUser, listUsers, touchCredential, type ActiveCredential } from "./queries.ts";
 
 /** The credential of a compatible API, with the settings of its client. */
@@ -131,6 +131,12 @@ export class CompatibleAuthenticator {
 
 /** The purpose that the secret of a credential is sealed for. */
 export const credentialContext = ({ id }: { id: KeyId }): string => `compatible_credential ${id.toString("hex")}`;
+
+/** The keyed hashes for the user names of an API. */
+export const macOf =
+  (box: SecretBox, source: MessageSource): Mac =>
+  (text) =>
+    box.mac(text, `compatible user ${source}`).toString("hex");
 
 /** No user name has a line break. */
 const loginKey = ({ source, userName, secret }: Login): string => `${source} ${userName}\n${secret}`;

@@ -19,7 +19,7 @@ import type { Owner } from "../model/owner.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import { refuseUrl } from "../webhooks/new-endpoint.ts";
 import { createOwnedEndpoint, endInbound } from "../webhooks/owned-endpoints.ts";
-import { credentialContext, type CompatibleAuthenticator } from "./authenticate.ts";
+import { credentialContext, macOf, type CompatibleAuthenticator } from "./authenticate.ts";
 import type { ChosenCredential, CompatibleApi, Settings } from "./compatible-api.ts";
 import { credentialRecord, type NewCredential } from "./credential-record.ts";
 import { findCompatible, insertCredential, listSealedCredentials, revokeCredential, storeSecret, type CompatibleRow } from "./queries.ts";
@@ -56,7 +56,7 @@ export class CredentialChanger {
     if (!areEarlierReleasesGone())
       throw unavailable("nodes of an earlier release are running, which have no compatible APIs", UPGRADE_SECONDS);
     const { credential, origin } = call;
-    const scopes = request.scopes ?? this.#apiOf(request.source).defaultScopes;
+    const scopes = request.scopes ?? this.#apiOf(request.source).defaultScopes(request.settings ?? {});
     requireScopes(credential, scopes);
     // A credential without an expiry would outlive its creator.
     if (credential.expiresAtMs !== null)
@@ -90,6 +90,7 @@ export class CredentialChanger {
       userName: request.user_name ?? null,
       secret: request.secret ?? null,
       settings: request.settings ?? {},
+      scopes,
     };
     const errors = api.check(chosen);
     if (errors.length > 0) throw new Problem("invalid_request_payload", { errors });
@@ -100,7 +101,7 @@ export class CredentialChanger {
     const owner = { accountId, environment };
     const nowMs = clock.now();
     const id = newId("key", nowMs);
-    const prepared = api.prepare(chosen, { ...owner, id });
+    const prepared = api.prepare(chosen, { ...owner, id }, macOf(box, source));
     const createdBy = actorText(origin.actor);
     const [row] = await insertCredential(tx, {
       account_id: accountId,
@@ -191,11 +192,17 @@ function requireScopes({ scopes }: Credential, wanted: readonly Scope[]): void {
 
 const PAGE = 500;
 
-/** Seals the secrets of all credentials with the current secret key, after it has changed. */
-export async function resealCredentials(tx: Tx, box: SecretBox): Promise<void> {
+/** Seals the secrets of all credentials with the current secret key, after it has changed, and renews the user names that depend on it. */
+export async function resealCredentials(tx: Tx, box: SecretBox, apis: readonly CompatibleApi[]): Promise<void> {
   for (let after: KeyId = toId("key", NO_ID); ;) {
     const page = await listSealedCredentials(tx, after, PAGE);
-    for (const { id, secret } of page) await storeSecret(tx, id, box.reseal(secret, credentialContext({ id })) ?? secret);
+    for (const { id, source, user_name: name, settings, secret } of page) {
+      const context = credentialContext({ id });
+      const resealed = box.reseal(secret, context);
+      const { nameOfSecret } = apis.find((api) => api.source === source) ?? {};
+      const renewed = resealed && nameOfSecret?.(box.open(resealed, context), settings, macOf(box, source));
+      await storeSecret(tx, id, resealed ?? secret, renewed ?? name);
+    }
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;
     after = last.id;

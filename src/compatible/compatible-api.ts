@@ -9,7 +9,10 @@ import type { Scope } from "../access/scope.ts";
 export type Settings = Readonly<Record<string, string>>;
 
 /** The choices of a client for a new credential. Null: the API chooses. */
-export type ChosenCredential = { userName: string | null; secret: string | null; settings: Settings };
+export type ChosenCredential = { userName: string | null; secret: string | null; settings: Settings; scopes: readonly Scope[] };
+
+/** A keyed hash, which reveals nothing of the text. */
+export type Mac = (text: string) => string;
 
 type PreparedCredential = {
   userName: string;
@@ -26,11 +29,13 @@ export type CompatibleApi = {
   /** The name of the product. */
   title: string;
   /** The scopes of a credential for which none are named. */
-  defaultScopes: readonly Scope[];
-  /** The faults of a new credential, with pointers to `/user_name`, `/secret` and `/settings/…`. */
+  defaultScopes: (settings: Settings) => readonly Scope[];
+  /** The faults of a new credential, with pointers to `/user_name`, `/secret`, `/scopes` and `/settings/…`. */
   check: (chosen: ChosenCredential) => Fault[];
   /** Completes a new credential without faults. */
-  prepare: (chosen: ChosenCredential, ids: CredentialIds) => PreparedCredential;
+  prepare: (chosen: ChosenCredential, ids: CredentialIds, mac: Mac) => PreparedCredential;
+  /** The user name of a credential whose client signs in with only a password. It changes with the secret key of the service. */
+  nameOfSecret?: (secret: string, settings: Settings, mac: Mac) => string | undefined;
   /** The URLs among the settings that the service would call. */
   urls: (settings: Settings) => readonly string[];
 };

@@ -88,18 +88,20 @@ export const touchCredential = (db: Queryable, { accountId, environment }: Owner
    where account_id = ${accountId} and environment = ${environment} and id = ${id}
      and (last_used_at is null or last_used_at < now() - interval '50 seconds')`);
 
+type SealedCredential = Pick<CompatibleRow, "id" | "source" | "user_name" | "settings" | "secret">;
+
 /** Locks the next credentials after one, so that their secrets can be sealed again. */
-export const listSealedCredentials = (tx: Tx, after: Uuid, limit: number): Promise<Pick<CompatibleRow, "id" | "secret">[]> =>
-  tx.rows<Pick<CompatibleRow, "id" | "secret">>(sql`
-  select id, secret
+export const listSealedCredentials = (tx: Tx, after: Uuid, limit: number): Promise<SealedCredential[]> =>
+  tx.rows<SealedCredential>(sql`
+  select id, source, user_name, settings, secret
     from compatible_credentials
    where id > ${after}
    order by id
    limit ${limit}
      for update`);
 
-export const storeSecret = (tx: Tx, id: KeyId, secret: string): Promise<unknown> =>
+export const storeSecret = (tx: Tx, id: KeyId, secret: string, userName: string): Promise<unknown> =>
   tx.rows(sql`
   update compatible_credentials
-     set secret = ${secret}
+     set secret = ${secret}, user_name = ${userName}
    where id = ${id}`);

@@ -1,7 +1,7 @@
 /** The responses of the Kannel API: their texts, and those of our problems. */
 import type { RouteResponse } from "../api/route.ts";
 import type { ErrorCode } from "../http/codes.ts";
-import type { Problem } from "../http/problem.ts";
+import { Problem } from "../http/problem.ts";
 
 // Kannel's own header.
 const CONTENT_TYPE = "text/html";
@@ -16,6 +16,12 @@ export class Refusal extends Error {
     this.status = status;
   }
 }
+
+const STATUS = "kannel_status";
+
+/** The problem of a refusal, as which the request log shows it. */
+export const problemOf = ({ status, message }: Refusal): Problem =>
+  new Problem(status === 415 ? "unsupported_media_type" : "invalid_request_payload", { detail: message, members: { [STATUS]: status } });
 
 export const answer = (status: number, text: string): RouteResponse => ({ status, contentType: CONTENT_TYPE, body: text });
 
@@ -48,7 +54,15 @@ const TEXTS: Readonly<Partial<Record<ErrorCode, readonly [status: number, text: 
   payload_too_large: [413, "Body too long, rejected"],
 };
 
-export function answerTo({ code, status, errors, detail }: Pick<Problem, "code" | "status" | "errors" | "detail">): RouteResponse {
+export function answerTo({
+  code,
+  status,
+  errors,
+  detail,
+  members,
+}: Pick<Problem, "code" | "status" | "errors" | "detail" | "members">): RouteResponse {
+  const { [STATUS]: own } = members;
+  if (own !== undefined) return answer(own as number, detail);
   const known = TEXTS[code];
   if (known !== undefined) return answer(...known);
   const [fault] = errors ?? [];

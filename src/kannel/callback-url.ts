@@ -1,5 +1,5 @@
 /** URLs of reports and inbound messages, with Kannel's escapes in place of values. */
-import { parseBoundedUrl } from "../lib/urls.ts";
+import { parseCallable } from "../compatible/callback-url.ts";
 
 /** The shortest text that Kannel reads as a URL. */
 const LEAST_URL = 8;
@@ -7,5 +7,5 @@ const LEAST_URL = 8;
 /** Undefined for a text that Kannel would refuse, and for one that cannot be called. */
 export function parseCallbackUrl(text: string): URL | undefined {
   if (text.length < LEAST_URL || !/^https?:\/\//i.test(text)) return undefined;
-  return parseBoundedUrl(text) ?? undefined;
+  return parseCallable(text);
 }

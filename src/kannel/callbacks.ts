@@ -148,10 +148,11 @@ type CallParts = { method: "GET" | "POST"; headers: Readonly<Record<string, stri
  *  an escape such as `%#group#name#` for a fragment. */
 function requestTo(text: string, values: EscapeValues, { method, headers, body }: CallParts): HttpRequest {
   const url = parseCallbackUrl(text);
-  const pattern = text.replace(/^https?:\/\/[^/?#]*/i, "").replaceAll(/[^!-~]/g, (found) => encodeURIComponent(found));
-  const filled = fillEscapes(pattern, values);
+  const filled = fillEscapes(text.replace(/^https?:\/\/[^/?#]*/i, ""), values);
   if (url === undefined || filled === undefined) throw new Error("the URL cannot be called, or is too long with its values");
-  const [path = ""] = filled.split("#", 1);
+  const [asWritten = ""] = filled.split("#", 1);
+  // After the escapes, which a percent sign would begin.
+  const path = asWritten.replaceAll(/[^!-~]+/gu, encodeURIComponent);
   const all = { "user-agent": PRODUCT, ...authorizationOf(url), ...headers };
   const request = { origin: url.origin, path: path.startsWith("/") ? path : `/${path}`, method };
   return body === undefined

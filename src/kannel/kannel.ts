@@ -1,7 +1,7 @@
 /** The Kannel API: `/cgi-bin/sendsms`, delivery reports and inbound messages by URL, and the status pages. Here are the settings of a user,
  *  which have the names of Kannel's configuration groups `sendsms-user` and `sms-service`. */
-import { createHash } from "node:crypto";
-import type { CompatibleApi, Settings } from "../compatible/compatible-api.ts";
+import type { Scope } from "../access/scope.ts";
+import type { CompatibleApi, Mac, Settings } from "../compatible/compatible-api.ts";
 import type { Fault } from "../http/problem.ts";
 import { randomBase62 } from "../lib/base62.ts";
 import { mustBeOneOf } from "../lib/nearest.ts";
@@ -26,12 +26,16 @@ export type KannelSettings = Readonly<Partial<Record<(typeof SETTINGS)[number], 
 export const kannelSettings = (settings: Settings): KannelSettings => settings;
 
 const SECRET_DIGITS = 24;
-// The hash of a short password could be reversed by someone who sees the user name.
+// Someone who guesses a password needs no user name for it.
 const LEAST_STATUS_PASSWORD = 16;
 
 /** The user name of the password that opens the status pages, which have no user name. */
-export const statusUser = (password: string): string =>
-  `status-${createHash("sha256").update(`godwit kannel status ${password}`).digest("hex").slice(0, 32)}`;
+export const statusUser = (password: string, mac: Mac): string => `status-${mac(password).slice(0, 32)}`;
+
+/** Whether a credential opens the status pages, and nothing else. */
+export const isForStatus = (settings: Settings): boolean => settings["status"] === "true";
+
+const STATUS_SCOPES: readonly Scope[] = ["usage:read", "links:read"];
 
 // Failed by the carrier, or not delivered in time; and what the carrier has accepted.
 const REPORTED = ["message.sent", "message.delivered", "message.undelivered", "message.failed", "message.expired"];
@@ -39,29 +43,32 @@ const REPORTED = ["message.sent", "message.delivered", "message.undelivered", "m
 export const kannel: CompatibleApi = {
   source: "kannel",
   title: "Kannel",
-  defaultScopes: ["messages:send", "usage:read", "links:read"],
-  check: ({ userName, secret, settings }) => {
+  defaultScopes: (settings) => (isForStatus(settings) ? STATUS_SCOPES : ["messages:send", ...STATUS_SCOPES]),
+  check: ({ userName, secret, settings, scopes }) => {
     const faults = settingFaults(settings);
     const fault = (pointer: string, code: string, detail: string): unknown => faults.push({ pointer, code, detail });
-    const isStatus = settings["status"] === "true";
+    const isStatus = isForStatus(settings);
     if (userName === null && !isStatus) fault("/user_name", "required", "is required");
     if (userName !== null && isStatus)
       fault("/user_name", "conflict", "cannot be combined with status=true: the status pages have only a password");
     if (isStatus && secret !== null && secret.length < LEAST_STATUS_PASSWORD)
       fault("/secret", "too_short", `must have at least ${LEAST_STATUS_PASSWORD} characters`);
+    if (isStatus && scopes.some((scope) => !STATUS_SCOPES.includes(scope)))
+      fault("/scopes", "conflict", `can only be ${STATUS_SCOPES.join(" and ")} with status=true`);
     return faults;
   },
-  prepare: ({ userName, secret, settings }) => {
+  prepare: ({ userName, secret, settings }, _, mac) => {
     const password = secret ?? randomBase62(SECRET_DIGITS);
     const { "get-url": getUrl, "post-url": postUrl } = kannelSettings(settings);
     const url = getUrl ?? postUrl;
     return {
-      userName: userName ?? statusUser(password),
+      userName: userName ?? statusUser(password, mac),
       secret: password,
       settings,
       callbacks: { url: url ?? "", eventTypes: url === undefined ? REPORTED : [...REPORTED, "message.received"] },
     };
   },
+  nameOfSecret: (secret, settings, mac) => (isForStatus(settings) ? statusUser(secret, mac) : undefined),
   urls: (settings) => [settings["get-url"], settings["post-url"]].filter((url) => url !== undefined),
 };
 

@@ -30,8 +30,11 @@ function ofHeaders(headers: IncomingHttpHeaders): Parameters {
   return parameters;
 }
 
-/** A header cannot have bytes, so these have the digits of theirs. */
-const fromHex = (text: string): string => Buffer.from(text, "hex").toString("latin1");
+// One byte that says that 255 bytes follow it.
+const MALFORMED_UDH = "\xff";
+
+/** A header cannot have bytes, so these have the digits of theirs. Other text becomes a user data header of the wrong length, which is refused. */
+const fromHex = (text: string): string => (/^(?:[\da-f]{2})*$/i.test(text) ? Buffer.from(text, "hex").toString("latin1") : MALFORMED_UDH);
 
 /** The first of several values counts, as in Kannel. */
 function ofQuery(target: string): Parameters {

@@ -1,5 +1,6 @@
 /** Reads the parameters of a sendsms request in the order in which Kannel checks them, and with its texts. A parameter that this service cannot
  *  honor is refused in the same form. */
+import { isUtf8 } from "node:buffer";
 import { textFault } from "../http/validate.ts";
 import { E164_PATTERN, isPossibleNumber } from "../model/phone-number.ts";
 import { DENIED, escapeHtml, Refusal, SENDER_MISSING } from "./answers.ts";
@@ -31,6 +32,7 @@ const NUMBER_CHARACTERS = /^[\d +-]+$/;
 const DEFAULT_PREFIXES: Prefixes = [{ official: "+", others: ["00"] }];
 const LEAST_NUMBER_DIGITS = 7;
 const MAX_DEFERRED_MINUTES = 35 * 24 * 60;
+const MAX_VALIDITY_MINUTES = 48 * 60;
 const e164 = new RegExp(E164_PATTERN);
 
 /** The body of a POST, with the type and the charset of its `Content-Type`. */
@@ -50,7 +52,9 @@ export function readSendSms(parameters: Parameters, settings: KannelSettings, po
   if (from === "") throw new Refusal(SENDER_MISSING);
   const account = asUtf8(parameters.get("account") ?? "");
   if (account.length > ACCOUNT_MAX_LENGTH || /[[\]\n\r]/.test(account)) throw new Refusal("Account field misformed or too long, rejected");
-  const dlrUrl = parameters.get("dlr-url") ?? parameters.get("dlrurl") ?? "";
+  const dlrUrlBytes = parameters.get("dlr-url") ?? parameters.get("dlrurl") ?? "";
+  const dlrUrl = asUtf8(dlrUrlBytes);
+  if (!isUtf8(Buffer.from(dlrUrlBytes, "latin1"))) throw new Refusal("DLR-URL field misformed, rejected");
   if (dlrUrl !== "" && parseCallbackUrl(dlrUrl) === undefined) throw new Refusal("DLR-URL field misformed, rejected");
   const number = (name: string, least: number, most: number, title: string): number => {
     const value = integerOf(parameters.get(name));
@@ -66,6 +70,8 @@ export function readSendSms(parameters: Parameters, settings: KannelSettings, po
   const coding = number("coding", -1, 2, "Coding");
   const compress = number("compress", -1, 1, "Compress");
   const validity = number("validity", -1, Infinity, "Validity");
+  if (validity === 0 || validity > MAX_VALIDITY_MINUTES)
+    throw new Refusal(`Validity must be 1 to ${MAX_VALIDITY_MINUTES} minutes, rejected`);
   const deferred = number("deferred", -1, Infinity, "Deferred");
   if (deferred > MAX_DEFERRED_MINUTES) throw new Refusal("Deferred must be at most 35 days ahead, rejected");
   const priority = number("priority", -1, 3, "Priority");

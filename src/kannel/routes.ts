@@ -1,6 +1,7 @@
 /** The HTTP routes of the Kannel API. */
 import type { RequestHead, Route } from "../api/route.ts";
-import type { CompatibleAuthenticator, CompatibleCredential, Login } from "../compatible/authenticate.ts";
+import { macOf, type CompatibleAuthenticator, type CompatibleCredential, type Login } from "../compatible/authenticate.ts";
+import type { Mac } from "../compatible/compatible-api.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { Problem } from "../http/problem.ts";
@@ -10,8 +11,8 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import type { SetupContext } from "../links/setup.ts";
 import type { Acceptor } from "../messages/accept.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
-import { answer, answerTo, Refusal } from "./answers.ts";
-import { kannelSettings, statusUser } from "./kannel.ts";
+import { answerTo, problemOf, Refusal } from "./answers.ts";
+import { isForStatus, kannelSettings, statusUser } from "./kannel.ts";
 import { asUtf8, parametersOf } from "./parameters.ts";
 import { MAX_RECEIVERS, readSendSms, type PostedText } from "./read-sendsms.ts";
 import { sendAll, type SendParts } from "./send.ts";
@@ -35,7 +36,8 @@ const REPLY = { status: 202, description: "", schema: Type.String() };
 export function kannelRoutes(parts: KannelRouteParts): Route[] {
   const { users } = parts;
   const sends = compatible(users, loginOf);
-  const reads = compatible(users, statusLoginOf);
+  const mac = macOf(parts.box, "kannel");
+  const reads = compatible(users, (head) => statusLoginOf(head, mac));
   const sendParts: SendParts = { ...parts, lockSecret: () => lockSecretOf(parts.box) };
   const sendRow = (method: "GET" | "POST"): Route => ({
     ...UNDOCUMENTED,
@@ -52,12 +54,12 @@ export function kannelRoutes(parts: KannelRouteParts): Route[] {
       // HEAD has the row of GET, and must send nothing.
       if (head.method === "HEAD") throw new Problem("method_not_allowed");
       const { settings } = call.credential as CompatibleCredential;
+      if (isForStatus(settings)) throw new Problem("forbidden_insufficient_scope");
       try {
         const posted = head.method === "POST" ? postedText(head, body) : undefined;
         return await sendAll(sendParts, readSendSms(parametersOf(head), kannelSettings(settings), posted), call);
       } catch (error) {
-        if (error instanceof Refusal) return answer(error.status, error.message);
-        throw error;
+        throw error instanceof Refusal ? problemOf(error) : error;
       }
     },
   });
@@ -73,7 +75,22 @@ export function kannelRoutes(parts: KannelRouteParts): Route[] {
     handle: ({ credential, head }: Parameters<Route["handle"]>[0]) =>
       statusPage(parts, credential, path === "/status" ? formOf(head) : form),
   });
-  return [sendRow("GET"), sendRow("POST"), statusRow("/status", "html"), ...STATUS_FORMS.map((form) => statusRow(`/status.${form}`, form))];
+  const otherRow = (method: "PUT" | "PATCH" | "DELETE"): Route => ({
+    ...sendRow("POST"),
+    method,
+    operationId: `kannelSendsms${method}`,
+    handle: async () => {
+      throw new Problem("method_not_allowed");
+    },
+  });
+  const others = (["PUT", "PATCH", "DELETE"] as const).map(otherRow);
+  return [
+    sendRow("GET"),
+    sendRow("POST"),
+    ...others,
+    statusRow("/status", "html"),
+    ...STATUS_FORMS.map((form) => statusRow(`/status.${form}`, form)),
+  ];
 }
 
 /** Kannel chooses by the header `Accept`. */
@@ -96,9 +113,9 @@ function loginOf(head: RequestHead): Login {
 }
 
 /** The status pages are opened with only a password, or as a user. */
-function statusLoginOf(head: RequestHead): Login {
+function statusLoginOf(head: RequestHead, mac: Mac): Login {
   const login = loginOf(head);
-  return login.userName === "" ? { ...login, userName: statusUser(login.secret) } : login;
+  return login.userName === "" ? { ...login, userName: statusUser(login.secret, mac) } : login;
 }
 
 /** A request costs as much as its messages. */

@@ -97,7 +97,8 @@ async function sendOne({ acceptor }: SendParts, { request, receiver, message, ca
       sourceDetails: detailsOf(request, written, call),
     });
     if (stored.status < 300) return { written, location: stored.location, refusal: undefined };
-    return { written, location: null, refusal: JSON.parse(stored.body) as Problem };
+    const { code, detail, errors } = JSON.parse(stored.body) as Problem;
+    return { written, location: null, refusal: new Problem(code, { detail, ...(errors === undefined ? {} : { errors }) }) };
   } catch (error) {
     if (error instanceof Problem) return { written, location: null, refusal: error };
     throw error;
@@ -124,11 +125,11 @@ function detailsOf({ dlrUrl, dlrMask, from, account, metaData }: SendSms, to: st
 function summarize({ denied: unfit }: SendSms, sent: readonly Sent[]): RouteResponse {
   const accepted = sent.filter(({ refusal }) => refusal === undefined);
   const refused = sent.flatMap(({ written, refusal }) =>
-    refusal === undefined ? [] : [{ written: escapeHtml(written), answered: answerTo(refusal) }],
+    refusal === undefined ? [] : [{ written: escapeHtml(written), refusal, answered: answerTo(refusal) }],
   );
   const [first] = refused;
   const location = accepted[0]?.location ?? null;
-  if (accepted.length === 0 && first !== undefined) return first.answered;
+  if (accepted.length === 0 && first !== undefined) throw first.refusal;
   const denied = [...unfit, ...refused.filter(({ answered }) => answered.body === DENIED).map(({ written }) => written)];
   const failed = refused.filter(({ answered }) => answered.body !== DENIED).map(({ written }) => written);
   if (failed.length > 0) {

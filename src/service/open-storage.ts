@@ -26,6 +26,7 @@ import { createPartitions, partitionJob, type PartitionReport } from "../databas
 import { seedTemplates } from "../templates/seed.ts";
 import { resealLinks } from "../links/stored-link.ts";
 import { resealCredentials } from "../compatible/change-credential.ts";
+import { COMPATIBLE_APIS } from "../compatible-apis.ts";
 import { resealEndpoints } from "../webhooks/maintain-endpoints.ts";
 import { sharesOf } from "./shares.ts";
 
@@ -120,7 +121,7 @@ async function openSecrets(db: Database, { secretKey: given, previousSecretKey, 
   const box = new SecretBox(secretKey, previousSecretKey);
   await checkSecretKey(db, { secretKey, previousSecretKey }, async (tx) => {
     await resealEndpoints(tx, box);
-    await resealCredentials(tx, box);
+    await resealCredentials(tx, box, COMPATIBLE_APIS);
     await resealLinks(tx, box);
     await resealSigningKeys(tx, box);
     await resealRecipientKey(tx, box);

@@ -145,6 +145,7 @@ export async function startBackground(shared: Process) {
   acceptReplies({
     acceptor: new Acceptor({ ...shared, composer, handover, wakeWebhooks, webhookHandover, watch: metrics }),
     media: media.store,
+    gate,
   });
   if (config.roles.has("dispatch")) startDownloads({ ...shared, linkDirectory, wakeWebhooks, files: media.store });
   startUpkeep(shared, wakeWebhooks, media);

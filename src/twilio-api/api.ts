@@ -34,7 +34,15 @@ const STATUS_EVENTS = ["sent", "delivered", "read", "undelivered", "failed", "ex
 export const TWILIO_API: CompatibleApi = {
   source: "twilio",
   title: "Twilio",
-  defaultScopes: ["messages:send", "messages:read", "media:read", "media:write", "links:read", "verifications:read", "verifications:write"],
+  defaultScopes: () => [
+    "messages:send",
+    "messages:read",
+    "media:read",
+    "media:write",
+    "links:read",
+    "verifications:read",
+    "verifications:write",
+  ],
   check: ({ userName, secret, settings }) => {
     const faults: Fault[] = Object.keys(settings)
       .filter((name) => !KNOWN.has(name))

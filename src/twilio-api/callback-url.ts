@@ -1,15 +1,11 @@
 /** The URLs of clients that the service calls. */
-import { parseBoundedUrl } from "../lib/urls.ts";
+import { parseCallable } from "../compatible/callback-url.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 import { refuseUrl } from "../webhooks/new-endpoint.ts";
 import { twilioProblem } from "./errors.ts";
 
-/** Whether the text is a URL that can be called: over HTTP, without a fragment and without invisible characters. It may contain a user name and a
- *  password, as Twilio's documents suggest. */
-export function isCallable(text: string): boolean {
-  const url = parseBoundedUrl(text);
-  return url !== null && /^https?:$/.test(url.protocol) && url.hash === "" && !/[\p{Cf}\\]/u.test(text);
-}
+/** Whether the text is a URL that can be called, without a fragment. It may contain a user name and a password, as Twilio's documents suggest. */
+export const isCallable = (text: string): boolean => parseCallable(text)?.hash === "";
 
 /** Throws unless the service may call the URL. */
 export function requireCallable(text: string, gate: AddressGate): void {

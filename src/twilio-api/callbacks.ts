@@ -1,4 +1,5 @@
 /** Calls the clients of this API: the status callback of a message, and the URL for inbound messages, whose response is carried out. */
+import { parseCallable } from "../compatible/callback-url.ts";
 import { openCredential, openCredentialOf, type OpenedCredential } from "../compatible/read-credential.ts";
 import type { Database } from "../database/database.ts";
 import { parseBoundedUrl, resolveUrl } from "../lib/urls.ts";
@@ -73,11 +74,18 @@ async function callInbound(
     for (const verb of verbs) {
       if (verb.kind === "redirect") {
         const target = redirectTarget(verb.url, url);
-        if (target === null || redirects >= MAX_REDIRECTS) return unusable(response, new Error("the URL of <Redirect> cannot be called"));
+        if (target === undefined || redirects >= MAX_REDIRECTS)
+          return unusable(response, new Error("the URL of <Redirect> cannot be called"));
         next = { url: target, method: verb.method };
         break;
       }
-      const refusal = await sendTwimlReply(parts, { credential, record, verb, from: url, key: `${uuidToText(row.event_id)} ${replies}` });
+      const refusal = await sendTwimlReply(parts, {
+        credential,
+        record,
+        verb,
+        from: url,
+        key: `${uuidToText(endpoint.id)} ${uuidToText(row.event_id)} ${replies}`,
+      });
       replies += 1;
       if (refusal !== undefined) return unusable(response, refusal);
     }
@@ -87,10 +95,7 @@ async function callInbound(
 
 const unusable = (response: HttpResponse, error: Error): UnusableResponse => ({ kind: "unusable", response, error });
 
-function redirectTarget(text: string, from: URL): URL | null {
-  const url = resolveUrl(text, from);
-  return url !== null && /^https?:$/.test(url.protocol) ? url : null;
-}
+const redirectTarget = (text: string, from: URL): URL | undefined => parseCallable(resolveUrl(text, from)?.href ?? "");
 
 /** The credential of an endpoint, and the auth token of its account, with which Twilio signs whatever the credential is. */
 async function readSigner(

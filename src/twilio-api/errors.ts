@@ -33,7 +33,7 @@ const ERRORS = {
   21655: [400, "The ContentSid is Invalid"],
   21701: [404, "The Messaging Service does not exist"],
   21910: [400, "Invalid 'From' and 'To' pair. 'From' and 'To' should be of the same channel"],
-  30400: [400, "TwilioParameters are not valid"],
+  30400: [400, "Parameters are not valid"],
   30409: [400, "This message cannot be canceled"],
   35111: [400, "SendAt timestamp is missing"],
   35114: [400, "SendAt time must be between 300 seconds and 35 days (3024000 seconds) in the future, inclusive."],

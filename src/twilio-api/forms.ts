@@ -1,4 +1,5 @@
 /** The parameters of a request: a form in the body, or a query. Names may repeat, because Twilio writes lists in this way. */
+import { Buffer, isUtf8 } from "node:buffer";
 import { twilioProblem, unsupported } from "./errors.ts";
 import { textFault } from "../http/validate.ts";
 
@@ -11,6 +12,7 @@ export type TwilioParameters = ReadonlyMap<string, readonly string[]>;
 /** Parses a form or a query. Throws if it is too large for any request, or has text that cannot be stored. */
 export function parseParameters(text: string): TwilioParameters {
   if (text.split("&", MAX_FIELDS + 1).length > MAX_FIELDS) throw twilioProblem(20001, `The request has more than ${MAX_FIELDS} parameters`);
+  if (!hasUtf8Escapes(text)) throw twilioProblem(20001, "The value of a parameter is not UTF-8");
   const parameters = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(text)) {
     const fault = textFault(name) ?? textFault(value);
@@ -21,6 +23,10 @@ export function parseParameters(text: string): TwilioParameters {
   }
   return parameters;
 }
+
+/** Whether percent escapes stand for text. Others would become U+FFFD. */
+const hasUtf8Escapes = (text: string): boolean =>
+  (text.match(/(?:%[89a-f][\da-f])+/gi) ?? []).every((escapes) => isUtf8(Buffer.from(escapes.replaceAll("%", ""), "hex")));
 
 // Names come from the request and have any length.
 const MAX_NAME = 40;

@@ -2,6 +2,7 @@
 import type { MessageFilter } from "../messages/queries.ts";
 import type { MessageId } from "../model/id.ts";
 import { firstUuidAt, MAX_UUID, NIL_UUID, type Uuid } from "../lib/uuid.ts";
+import { isDateTime } from "../lib/time.ts";
 import type { Channel } from "../links/channel.ts";
 import { twilioProblem } from "./errors.ts";
 import { requireKnown, valueOf, type TwilioParameters } from "./forms.ts";
@@ -101,7 +102,9 @@ function momentIn(parameters: TwilioParameters, name: string): { startMs: number
   const text = valueOf(parameters, name);
   if (text === undefined) return undefined;
   const isDay = DAY.test(text);
-  const startMs = isDay || TIME.test(text) ? Date.parse(isDay || /(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`) : Number.NaN;
+  const exists = isDateTime(`${text.slice(0, "2030-01-31".length)}T00:00:00Z`);
+  const startMs =
+    exists && (isDay || TIME.test(text)) ? Date.parse(isDay || /(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`) : Number.NaN;
   if (Number.isNaN(startMs))
     throw twilioProblem(20001, `${name} must be a date such as 2030-01-31, or a time such as 2030-01-31T09:00:00Z`);
   return { startMs, endMs: startMs + (isDay ? DAY_MS : 1_000) };

@@ -79,7 +79,7 @@ export const messageRows = (parts: MessageParts): TwilioRow[] => [
     method: "DELETE",
     path: `${MESSAGES}/{Sid}.json`,
     operationId: "twilioDeleteMessage",
-    scope: "messages:send",
+    scope: "recipients:erase",
     handle: async (request) => {
       requireKnown(request.parameters, NOTHING);
       const message = await findOwnMessage(parts.db, request);

@@ -1,4 +1,5 @@
 /** The request of Twilio that sends a message, as a request of ours. Every parameter of Twilio's document is accepted, or refused by name. */
+import { isDateTime } from "../lib/time.ts";
 import type { Channel } from "../links/channel.ts";
 import { isPossibleNumber, type Recipient } from "../model/phone-number.ts";
 import type { NewMessage } from "../messages/new-message.ts";
@@ -28,7 +29,7 @@ const SINGLE = new Set([
 ]);
 const LISTS = new Set(["MediaUrl"]);
 
-/** TwilioParameters that are accepted with the values that ask for nothing: their default, or what this service does in any case. */
+/** Parameters that are accepted with the values that ask for nothing: their default, or what this service does in any case. */
 const WITHOUT_EFFECT: Readonly<Record<string, RegExp>> = {
   // Twilio itself has ignored the highest price since June 2024.
   MaxPrice: /^/,
@@ -145,7 +146,8 @@ function readSendAt(parameters: TwilioParameters, serviceSid: string | undefined
   if (type !== "fixed") throw twilioProblem(35126);
   if (text === undefined) throw twilioProblem(35111);
   if (serviceSid === undefined) throw twilioProblem(35118);
-  const aheadMs = (ISO_TIME.test(text) ? Date.parse(text) : Number.NaN) - nowMs;
+  const aheadMs =
+    (ISO_TIME.test(text) && isDateTime(`${text.slice(0, "2030-01-31".length)}T00:00:00Z`) ? Date.parse(text) : Number.NaN) - nowMs;
   if (!(aheadMs >= MIN_AHEAD_MS && aheadMs <= MAX_AHEAD_MS)) throw twilioProblem(35114);
   return new Date(nowMs + aheadMs).toISOString();
 }

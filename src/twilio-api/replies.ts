@@ -10,6 +10,8 @@ import { uuidFromBytes, uuidToText } from "../lib/uuid.ts";
 import type { MediaLibrary } from "../media/library.ts";
 import type { Acceptor } from "../messages/accept.ts";
 import type { MessageRecord } from "../messages/message.ts";
+import type { AddressGate } from "../outbound/address-gate.ts";
+import { requireCallable } from "./callback-url.ts";
 import { toTwilioError } from "./errors.ts";
 import type { TwilioParameters } from "./forms.ts";
 import { withMedia } from "./message-media.ts";
@@ -18,7 +20,7 @@ import { detailsText } from "./source-details.ts";
 import type { TwimlMessage } from "./twiml.ts";
 
 /** The parts of the service that send replies. They start after the worker that calls clients. */
-export type Replying = { acceptor: Acceptor; media: MediaLibrary };
+export type Replying = { acceptor: Acceptor; media: MediaLibrary; gate: AddressGate };
 
 type ReplyParts = { replying: Promise<Replying>; box: SecretBox };
 
@@ -51,9 +53,10 @@ export async function sendTwimlReply(
     digest,
   );
   try {
-    const { acceptor, media } = await replying;
+    const { acceptor, media, gate } = await replying;
     const message = readNewMessage(formOf(verb, record, from), Date.now());
     const { statusCallback } = message;
+    if (statusCallback !== undefined) requireCallable(statusCallback, gate);
     const sourceDetails = detailsText({
       isReply: true,
       ...(statusCallback === undefined ? {} : { credential: keyId.toString("hex"), callback: statusCallback }),

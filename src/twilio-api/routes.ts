@@ -17,7 +17,7 @@ export type TwilioParts = MessageParts &
 
 /** Twilio has many more resources. They are refused as Twilio refuses an unknown one, and further methods of known paths as such. */
 const others = (rows: readonly TwilioRow[]): TwilioRow[] =>
-  (["GET", "POST", "DELETE"] as const).map((method) => ({
+  (["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map((method) => ({
     method,
     path: "/*",
     operationId: `twilioUnknown${method}`,

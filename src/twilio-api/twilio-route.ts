@@ -32,7 +32,7 @@ export type TwilioRequest = {
 };
 
 export type TwilioRow = {
-  method: "GET" | "POST" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the base path, with Twilio's names of parameters. */
   path: string;
   operationId: string;

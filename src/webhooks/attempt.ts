@@ -4,7 +4,7 @@ import { encodeId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { parseBoundedUrl } from "../lib/urls.ts";
 import { childOf, traceHeaders, type Trace } from "../lib/trace.ts";
-import { describeFailure } from "../outbound/failure.ts";
+import { describeFailure, timedOut } from "../outbound/failure.ts";
 import type { HttpClient, HttpFailure, HttpOutcome, HttpRequest, HttpResponse } from "../outbound/http-client.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Attributes, Span, Tracing } from "../tracing/tracing.ts";
@@ -20,11 +20,11 @@ import type { Signed, Signer } from "./signature.ts";
 export type ClaimedDelivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };
 
 /** Calls an endpoint in the form of a compatible API: its own method, URL, headers and body for the event. Undefined if the event concerns no
- *  client of that API: the delivery ends without an attempt. */
+ *  client of that API: the delivery ends without an attempt. All calls of an attempt share its time limit; what a form still does after that must do
+ *  nothing a second time when the attempt is repeated. */
 export type CallbackForm = (
   delivery: ClaimedDelivery,
   call: (request: HttpRequest) => Promise<HttpOutcome>,
-  signal: AbortSignal,
 ) => Promise<HttpOutcome | UnusableResponse | undefined>;
 
 /** A response whose instructions cannot be carried out. The client has processed the request, so it is not called again. */
@@ -55,8 +55,14 @@ const GONE = 410;
 /** The outcome of an attempt. Without a reply the endpoint was not called, since the event does not concern it. */
 type Attempted = { settlement: Settlement; reply: HttpOutcome | undefined; isGone: boolean };
 
-export async function attemptDelivery(parts: AttemptParts, delivery: ClaimedDelivery, signal: AbortSignal): Promise<Attempted> {
-  if (delivery.endpoint.source !== null) return attemptCallback(parts, delivery, delivery.endpoint.source, signal);
+/** `limitMs`: the time for a callback. Another call has the limits of the client. */
+export async function attemptDelivery(
+  parts: AttemptParts,
+  delivery: ClaimedDelivery,
+  { signal, limitMs }: { signal: AbortSignal; limitMs: number },
+): Promise<Attempted> {
+  const { source } = delivery.endpoint;
+  if (source !== null) return attemptCallback(parts, { ...delivery, source }, signal, limitMs);
   const { client, signer, clock, tracing } = parts;
   const { row } = delivery;
   const startedAt = clock.now();
@@ -70,20 +76,21 @@ export async function attemptDelivery(parts: AttemptParts, delivery: ClaimedDeli
 
 async function attemptCallback(
   { client, callbackClient = client, clock, forms, tracing }: AttemptParts,
-  delivery: ClaimedDelivery,
-  source: string,
-  signal: AbortSignal,
+  { source, ...delivery }: ClaimedDelivery & { source: string },
+  stop: AbortSignal,
+  limitMs: number,
 ): Promise<Attempted> {
   const { row } = delivery;
   const startedAt = clock.now();
   const form = forms?.get(source);
   if (form === undefined) throw new Error(`this process has no form for callbacks of ${source}`);
   let span: Span | undefined;
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(Math.floor(limitMs))]);
   const call = (request: HttpRequest): Promise<HttpOutcome> => {
     span ??= tracing?.begin(`webhook ${row.type}`, "client", row.trace, attributesOf(delivery));
     return callbackClient.call(request, signal);
   };
-  const result = await form(delivery, call, signal).catch((error: Error) => notCalled(error));
+  const result = await Promise.race([form(delivery, call).catch((error: Error) => notCalled(error)), endOf(signal, limitMs)]);
   const reply = result?.kind === "unusable" ? unusable(result) : result;
   if (reply === undefined) return { settlement: settledWithoutAttempt(row, "dropped"), reply, isGone: false };
   span?.end(outcomeOf(reply), !isSuccess(reply));
@@ -91,6 +98,15 @@ async function attemptCallback(
   const settlement = result?.kind === "unusable" ? failedBy(delivery, result, startedAt) : settlementOf(delivery, reply, startedAt);
   return { settlement, reply, isGone: false };
 }
+
+/** The outcome of an attempt that takes too long. */
+const endOf = (signal: AbortSignal, limitMs: number): Promise<HttpOutcome> =>
+  new Promise((resolve) => {
+    const error = timedOut("the time limit passed before the end of the attempt");
+    const end = (): void => resolve({ kind: "no_response", failure: "timeout", error, durationMs: Math.round(limitMs) });
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
 
 const unusable = ({ response: { durationMs }, error }: UnusableResponse): HttpOutcome => ({
   kind: "no_response",

@@ -69,6 +69,8 @@ const FIND_SLOW_MS = 250;
 // Together with the parts that stop before the worker, within the time that a stop may take.
 const DRAIN_MS = 3_000;
 const LAST_CLAIM_MS = 1_000;
+// The time to store an outcome.
+const SETTLE_MS = 2_000;
 const ABORT_MS = 1_000;
 
 export class WebhookWorker {
@@ -262,7 +264,9 @@ export class WebhookWorker {
     this.#calls.add(call);
     let isOk = false;
     try {
-      const { settlement, reply, isGone } = await attemptDelivery(this.#parts, delivery, this.#abort.signal);
+      // A callback may need several calls. The claim must not end before its outcome is stored.
+      const limitMs = Math.max(0, leaseEndsAtMs - performance.now() - SETTLE_MS);
+      const { settlement, reply, isGone } = await attemptDelivery(this.#parts, delivery, { signal: this.#abort.signal, limitMs });
       isOk = reply === undefined || isSuccess(reply);
       if (reply !== undefined) this.#parts.watch.attempted(reply);
       if (reply !== undefined && reply.kind !== "response") this.#parts.log.info(explain(delivery, reply), "a webhook was not delivered");

@@ -1,5 +1,6 @@
 /** The Kannel API: sendsms, reports and inbound messages by URL, and the status pages. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -105,6 +106,8 @@ describe("sendsms", () => {
       [{ ...SMS, "dlr-mask": "67" }, "400 DLR-Mask field misformed, rejected"],
       [{ ...SMS, "dlr-url": "ftp://example.com/x" }, "400 DLR-URL field misformed, rejected"],
       [{ ...SMS, "dlr-url": "http://10.0.0.1/dlr", "dlr-mask": "31" }, "400 DLR-URL field not allowed, rejected"],
+      [{ ...SMS, "dlr-url": "http://u%zz:p@example.com/x" }, "400 DLR-URL field misformed, rejected"],
+      [{ ...SMS, validity: "0" }, "400 Validity must be 1 to 2880 minutes, rejected"],
       [{ ...SMS, coding: "3" }, "400 Coding field misformed, rejected"],
       [{ ...SMS, coding: "1" }, "400 Coding field not supported, rejected"],
       [{ ...SMS, udh: "\u0005\u0000\u0003" }, "400 UDH field misformed, rejected"],
@@ -121,6 +124,10 @@ describe("sendsms", () => {
     ];
     for (const [parameters, expected, user] of rows) assert.equal(shown(await sendsms(parameters, user)), expected);
     assert.equal((await messages()).length, count);
+    await until("the refusal in the request log", async () => {
+      const logged = JSON.stringify(await godwit.rows("select * from request_log"));
+      return logged.includes("Coding field misformed, rejected") && !logged.includes(USER.password) ? logged : undefined;
+    });
   });
 
   test("sends to several receivers, and names those that it denies", async () => {
@@ -276,6 +283,17 @@ describe("credentials", () => {
 });
 
 describe("the status pages", () => {
+  test("have a password that sends nothing, and that its user name does not reveal", async () => {
+    const secret = "a-status-password";
+    const { user_name: username, scopes } = recordOf(await create({ secret, settings: { status: "true" } }), 201);
+    assert.deepEqual(scopes, ["usage:read", "links:read"]);
+    assert.equal(shown(await sendsms(SMS, { username: String(username), password: secret })), "403 Authorization failed for sendsms");
+    const digest = createHash("sha256").update(`godwit kannel status ${secret}`).digest("hex");
+    assert.ok(!digest.startsWith(String(username).replace("status-", "")));
+    const refused = await create({ settings: { status: "true" }, scopes: ["messages:send"] });
+    assert.deepEqual([refused.status, refused.json["code"]], [400, "invalid_request_payload"]);
+  });
+
   test("have the lines and elements that monitoring scripts read", async () => {
     const created = recordOf(await create({ settings: { status: "true" } }), 201);
     const page = (path: string, password = String(created["secret"])): Promise<Reply> =>

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { request } from "undici";
+import { TWILIO_API } from "../../src/twilio-api/api.ts";
 import { clientOf, type Client } from "../support/client.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { recipientNo } from "../support/recipient.ts";
@@ -13,7 +14,7 @@ let user: TwilioUser;
 let own: Client;
 before(async () => {
   godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 20, env: { GODWIT_TWILIO_HOST: "twilio.test" } });
-  user = await twilioUser(godwit);
+  user = await twilioUser(godwit, {}, [...TWILIO_API.defaultScopes({}), "recipients:erase"]);
   own = clientOf(godwit, user.key);
 });
 after(() => godwit.stop());
@@ -22,16 +23,17 @@ after(() => godwit.stop());
 const FROM = "+15005550000";
 const OTHER = "+15005550006";
 
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+
 const post = (path: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<Reply> =>
-  send("POST", path, { headers: { "content-type": "application/x-www-form-urlencoded", ...headers }, form });
+  send("POST", path, { headers: { ...FORM, ...headers }, body: new URLSearchParams(form).toString() });
 
 async function send(
   method: string,
   path: string,
-  { form, headers = {} }: { form?: Record<string, string>; headers?: Record<string, string> } = {},
+  { body = null, headers = {} }: { body?: string | null; headers?: Record<string, string> } = {},
 ): Promise<Reply> {
   const authorization = `Basic ${Buffer.from(`${user.sid}:${user.token}`).toString("base64")}`;
-  const body = form === undefined ? null : new URLSearchParams(form).toString();
   const response = await fetch(`${godwit.url}/twilio${path}`, { method, headers: { authorization, ...headers }, body });
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: text === "" ? {} : (JSON.parse(text) as Reply["json"]) };
@@ -232,6 +234,13 @@ test("a deleted message is gone for Twilio's clients, and has no data of its rec
   assert.deepEqual([record["recipient"], record["body"], record["status"]], ["erased", null, "delivered"]);
 });
 
+test("a message is deleted only with the scope for erasure", async () => {
+  const sid = await delivered();
+  const key = await twilioUser(godwit, { settings: { type: "api_key" }, accountSid: user.sid });
+  const { status, code } = await refusal(key.client.messages(sid).remove());
+  assert.deepEqual([status, code], [403, 20403]);
+});
+
 test("a message that waits is not deleted", async () => {
   const sendAt = new Date(Date.now() + 3_600_000);
   const { sid } = await user.client.messages.create({
@@ -310,6 +319,7 @@ describe("errors", () => {
   const refused: [string, object, number, number][] = [
     ["a recipient who has opted out", { to: "+15005550004" }, 400, 21610],
     ["a callback that is no URL", { statusCallback: "example.com/status" }, 400, 21609],
+    ["a callback that can never be called", { statusCallback: "https://u%zz:p@example.com/status" }, 400, 21609],
     ["a callback to a private address", { statusCallback: "http://10.0.0.1/status" }, 400, 21609],
     ["an unknown messaging service", { messagingServiceSid: `MG${"0".repeat(32)}` }, 404, 21701],
     ["a file that cannot be fetched", { mediaUrl: ["https://files.invalid/1.png"] }, 400, 21620],
@@ -327,6 +337,8 @@ describe("errors", () => {
     const message = user.client.messages(`SM${"0".repeat(32)}`);
     for (const work of [() => calls.list({ limit: 1 }), () => incomingPhoneNumbers.list({ limit: 1 }), () => message.fetch()])
       assert.equal((await refusal(work())).code, 20404);
+    const put = await send("PUT", "/2010-04-01/Accounts.json");
+    assert.deepEqual([put.status, put.json["code"]], [404, 20404]);
     const deep = await send("GET", "/2010-04-01/x".padEnd(300, "/x"));
     assert.deepEqual([deep.status, deep.json["code"]], [404, 20404]);
   });
@@ -339,6 +351,10 @@ describe("errors", () => {
     assert.deepEqual([withBody.status, withBody.json["code"]], [415, 20001]);
     const large = await post(path, { Body: "x".repeat(70_000) });
     assert.deepEqual([large.status, large.json["code"]], [413, 20001]);
+    for (const body of ["%ff", "%c3", "a%C3%28"]) {
+      const escaped = await send("POST", path, { headers: FORM, body: `To=%2B15005550006&From=%2B15005550000&Body=${body}` });
+      assert.deepEqual([escaped.status, escaped.json["code"]], [400, 20001], body);
+    }
     const bytes = await post(path, { To: OTHER, From: FROM, Body: "\0" });
     assert.deepEqual([bytes.status, bytes.json["code"]], [400, 20001]);
   });

@@ -215,6 +215,7 @@ describe("an inbound message", () => {
     ["a plain text", "Thanks!"],
     ["a verb of voice", "<Response><Say>Hi</Say></Response>"],
     ["a message to no number", '<Response><Message to="123">Hi</Message></Response>'],
+    ["a status callback that can never be called", '<Response><Message statusCallback="https://u%zz@example.com/">Hi</Message></Response>'],
     ["a redirect to a file", "<Response><Redirect>file:///etc/passwd</Redirect></Response>"],
     ["a redirect to itself", "<Response><Redirect/></Response>"],
   ];
@@ -228,6 +229,18 @@ describe("an inbound message", () => {
       assert.deepEqual([attempt?.["response_status"], attempt?.["error"]], [200, "invalid_response"]);
       assert.equal((await outbound(own)).length, 1);
     });
+
+  test("is answered by each client of the environment", async () => {
+    for (const path of ["/first-client", "/second-client"])
+      answers.set(path, { body: `<Response><Message>From ${path}</Message></Response>` });
+    const first = await twilioUser(godwit, { account: "both", settings: { sms_url: `${origin}/first-client` } });
+    const settings = { type: "api_key", sms_url: `${origin}/second-client` };
+    await twilioUser(godwit, { account: "both", settings, accountSid: first.sid });
+    await first.client.messages.create({ to: REPLIES, from: FROM, body: "Hello?" });
+    const own = clientOf(godwit, first.key);
+    for (const path of ["/first-client", "/second-client"])
+      await until(`the reply of ${path}`, async () => (await outbound(own)).find(({ body }) => body === `From ${path}`));
+  });
 
   test("is answered once, although the response comes twice", async () => {
     number += 1;
