@@ -100,7 +100,7 @@ export class MessageChanger {
     const files = [after.content, ...steps.map(({ content }) => content.structured ?? null)].map(mediaOf);
     const ids = files.map((file) => file && decodeId("media", file.media_id)).filter((id) => id !== undefined);
     // In one order, so that two edits cannot wait for each other.
-    for (const id of ids.toSorted(Buffer.compare)) await media.keep(after, id, lastMs, tx);
+    for (const id of ids.toSorted((a, b) => Buffer.compare(a, b))) await media.keep(after, id, lastMs, tx);
   }
 
   /** Removes the text, the variables and the metadata from the message, from its events and from stored responses. */
