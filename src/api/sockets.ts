@@ -117,9 +117,16 @@ export function closeUnread(exchange: Exchange): void {
 
 /** Ends the connection if the rest of a body that nothing reads takes too long. */
 export function limitRest(request: IncomingMessage, limitMs: number): void {
-  if (request.socket.destroyed) return;
-  const timer = setTimeout(() => request.socket.destroy(), limitMs).unref();
-  request.once("close", () => clearTimeout(timer));
+  const { socket } = request;
+  if (socket.destroyed || request.closed) return;
+  const timer = setTimeout(() => socket.destroy(), limitMs).unref();
+  const end = (): void => {
+    clearTimeout(timer);
+    socket.off("close", end);
+  };
+  request.once("close", end);
+  // Of a connection that ends early, Node may have closed the request already.
+  socket.once("close", end);
 }
 
 // Clients that pipeline send a few requests at a time. Node reads up to 64 kB at once, which is room for thousands.
