@@ -433,6 +433,10 @@ type SignIn = {
   /** The status for a stranger, and for a user without the scope of the route. */
   refused: number;
   forbidden: number;
+  /** The scopes of all routes, if the default ones are fewer. */
+  scopes?: readonly Scope[];
+  /** Methods that the API does not have. */
+  refusedMethods?: readonly string[];
 };
 
 const ofKannel = (from: User): string => new URLSearchParams({ username: from.userName, password: from.secret }).toString();
@@ -462,6 +466,7 @@ const SIGN_INS: Readonly<Record<string, SignIn>> = {
     body: () => "x",
     refused: 403,
     forbidden: 403,
+    refusedMethods: ["PUT", "PATCH", "DELETE"],
   },
   twilio: {
     // Several API keys can belong to an account, and one auth token.
@@ -474,6 +479,7 @@ const SIGN_INS: Readonly<Record<string, SignIn>> = {
     body: ({ operationId }) => TWILIO_FORMS[operationId] ?? "To=%2B15005550006&From=12345&Body=x",
     refused: 401,
     forbidden: 403,
+    scopes: SCOPES,
   },
 };
 
@@ -539,7 +545,8 @@ describe("a compatible API", () => {
       const { id, user_name: userName, secret } = recordOf(reply, 201);
       return { id: String(id), userName: String(userName), secret: String(secret) };
     };
-    const [user, ended, unfit] = [await create(), await create(), await create(["audit:read"])];
+    const allScopes = SIGN_INS[source]?.scopes;
+    const [user, ended, unfit] = [await create(allScopes), await create(), await create(["audit:read"])];
     recordOf(await godwit.request("DELETE", `/v1/compatible_credentials/${ended.id}`, { key: apiKey }), 200);
     return { user, ended, unfit, apiKey };
   }
@@ -573,6 +580,8 @@ describe("a compatible API", () => {
       for (const [what, stranger] of Object.entries(strangers)) assert.equal((await call(route, stranger)).status, refused, what);
       if (route.scope !== null) assert.equal((await call(route, unfit)).status, forbidden);
       const reply = await call(route, user);
+      // A method that the API does not have is refused in its own form.
+      if (signInOf(route).refusedMethods?.includes(route.method) === true) return assert.equal(reply.status, 400);
       // The account has no senders and no such verification, and the API does not have every path.
       const isKnown = !/\*$|ServiceSid\}\/(PhoneNumbers|ShortCodes|AlphaSenders)\/|VerificationCheck$/.test(route.path);
       assert.ok(isKnown ? reply.status < 300 : reply.status === 404, `${reply.status} ${reply.text}`);
