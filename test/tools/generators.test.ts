@@ -49,8 +49,15 @@ const GENERATORS: readonly Generator[] = [
     config: {
       godwit: {
         input: "openapi.json",
-        // Without `headers`, no header has a type.
-        output: { target: "client/api.ts", client: "fetch", headers: true, baseUrl: { runtime: 'process.env["GODWIT_URL"]' } },
+        output: {
+          target: "client/api.ts",
+          client: "fetch",
+          // Without it, no header has a type.
+          headers: true,
+          baseUrl: { runtime: 'process.env["GODWIT_URL"]' },
+          // Its code for an operation that takes a file or JSON has no valid types.
+          override: { contentType: { exclude: ["application/octet-stream"] } },
+        },
       },
     },
   },
