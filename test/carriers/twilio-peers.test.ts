@@ -6,6 +6,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
+import { TWILIO_API } from "../../src/twilio-api/api.ts";
 import { missingProgram } from "../support/debian-package.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
@@ -54,7 +55,7 @@ function counting({ client }: TwilioUser): { calls: () => number } {
 }
 
 test("every method of the package for Node that the API has gets a complete resource, in 80 calls and more", async () => {
-  const user = await twilioUser(godwit, { account: "node" });
+  const user = await twilioUser(godwit, { account: "node" }, [...TWILIO_API.defaultScopes({}), "recipients:erase"]);
   const { client, sid: account } = user;
   const { calls } = counting(user);
   const service = `MG${account.slice(2)}`;
