@@ -3,7 +3,6 @@
 import type { Credential } from "../access/authenticate.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { FairLimit } from "../lib/fair-limit.ts";
-import { countReceivedBytes } from "../lib/received-bytes.ts";
 import { SharedBudget } from "../lib/shared-budget.ts";
 import { SharedTimer } from "../lib/shared-timer.ts";
 import { idKey } from "../model/id.ts";
@@ -15,9 +14,7 @@ import { closeUnread } from "./sockets.ts";
 
 // Each holds about a megabyte: a piece that arrives, a chunk, and its copies on the way to the database.
 const TURNS = { total: 12, alone: 8, shared: 4, maxWaiting: Infinity };
-// The bytes that Node reads together with the head of a request, at most.
-const HEAD_BYTES = 65_536;
-// Each holds as many.
+// Each holds the bytes that Node reads together with the head of a request, up to 65,536.
 const WAITING = { total: 128, share: 96 };
 const MAX_WAIT_MS = 60_000;
 const RETRY_SECONDS = 5;
@@ -48,7 +45,6 @@ export class Uploads {
     const { request } = exchange;
     if (isJson(exchange)) return;
     exchange.isUpload = true;
-    countReceivedBytes(HEAD_BYTES);
     if (declaredBytes(request) !== 0) request.socket.pause();
   }
 

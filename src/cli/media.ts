@@ -8,10 +8,10 @@ import { readClientConfig } from "./client-config.ts";
 import { callRepeatedly, expectSuccess, type ApiRequest, type Caller } from "./client.ts";
 import { interruption, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { downloadFile, downloadToOutput } from "./download-file.ts";
-import { print, say } from "./output.ts";
+import { listQuery, MAX_LIMIT, printPage, type PrintedPage } from "./list-page.ts";
+import { print } from "./output.ts";
 import { uploadFile } from "./upload-file.ts";
 
-const MAX_LIMIT = 100;
 const DEFAULT_LIMIT_SECONDS = 900;
 const MEDIA_ID = /^media_[0-9a-z]{26}$/;
 
@@ -88,28 +88,10 @@ const upload: Verb = async (input) => {
 
 const list: Verb = async (input) => {
   const { flags } = input;
-  const page = (await call(input, caller(input), { method: "GET", path: `/v1/media?${queryOf(input).toString()}` })) as {
-    data: MediaRecord[];
-    has_more: boolean;
-  };
-  print(flags, page.data, toLine);
-  if (page.has_more) say("there are more: use --since or another filter, or a larger --limit");
+  const query = listQuery(input, { kind: "kind", source: "source", status: "status" });
+  const page = (await call(input, caller(input), { method: "GET", path: `/v1/media?${query.toString()}` })) as PrintedPage<MediaRecord>;
+  printPage(flags, page, toLine);
 };
-
-function queryOf(input: Input): URLSearchParams {
-  const { flags } = input;
-  const limit = Number(textFlag(flags, "limit") ?? 25);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    throw new UsageError(`--limit must be a whole number from 1 to ${MAX_LIMIT}`);
-  const query = new URLSearchParams({ limit: String(limit) });
-  for (const name of ["kind", "source", "status"]) {
-    const value = textFlag(flags, name);
-    if (value !== undefined) query.set(name, value);
-  }
-  const seconds = readDuration(input, "since");
-  if (seconds !== undefined) query.set("created_after", new Date(Date.now() - seconds * 1_000).toISOString());
-  return query;
-}
 
 const toLine = ({ created_at, id, status, kind, content_type, bytes, file_name, source, message_id, error }: MediaRecord) => ({
   created_at,

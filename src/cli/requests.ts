@@ -3,11 +3,11 @@ import type { Flags } from "../config.ts";
 import type { RequestRecord } from "../requests/logged-request.ts";
 import { readClientConfig } from "./client-config.ts";
 import { callRepeatedly, expectSuccess } from "./client.ts";
-import { interruption, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
-import { print, say } from "./output.ts";
+import { interruption, UsageError, type Command, type Input } from "./command.ts";
+import { listQuery, MAX_LIMIT, printPage, type PrintedPage } from "./list-page.ts";
+import { print } from "./output.ts";
 
 const LIMIT_MS = 30_000;
-const MAX_LIMIT = 100;
 const REQUEST_ID = /^req_[0-9a-z]{26}$/;
 
 /** The flags whose values are parameters of the list, with the names of the parameters. */
@@ -57,24 +57,8 @@ async function run(input: Input): Promise<void> {
 
 async function list(input: Input): Promise<void> {
   const { flags } = input;
-  const page = (await read(`/v1/requests?${queryOf(input).toString()}`, flags)) as { data: RequestRecord[]; has_more: boolean };
-  print(flags, page.data, toLine);
-  if (page.has_more) say("there are more: use --since or another filter, or a larger --limit");
-}
-
-function queryOf(input: Input): URLSearchParams {
-  const { flags } = input;
-  const limit = Number(textFlag(flags, "limit") ?? 25);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    throw new UsageError(`--limit must be a whole number from 1 to ${MAX_LIMIT}`);
-  const query = new URLSearchParams({ limit: String(limit) });
-  for (const [flag, parameter] of Object.entries(PARAMETERS)) {
-    const value = textFlag(flags, flag);
-    if (value !== undefined) query.set(parameter, flag === "method" ? value.toUpperCase() : value);
-  }
-  const seconds = readDuration(input, "since");
-  if (seconds !== undefined) query.set("created_after", new Date(Date.now() - seconds * 1_000).toISOString());
-  return query;
+  const page = (await read(`/v1/requests?${listQuery(input, PARAMETERS).toString()}`, flags)) as PrintedPage<RequestRecord>;
+  printPage(flags, page, toLine);
 }
 
 async function read(path: string, flags: Flags): Promise<unknown> {

@@ -20,7 +20,7 @@ import type { AddressGate } from "../outbound/address-gate.ts";
 import { refuseUrl } from "../webhooks/new-endpoint.ts";
 import { createOwnedEndpoint, endInbound } from "../webhooks/owned-endpoints.ts";
 import { credentialContext, macOf, type CompatibleAuthenticator } from "./authenticate.ts";
-import type { ChosenCredential, CompatibleApi, Settings } from "./compatible-api.ts";
+import type { ChosenCredential, CompatibleApi } from "./compatible-api.ts";
 import { credentialRecord, type NewCredential } from "./credential-record.ts";
 import { findCompatible, insertCredential, listSealedCredentials, revokeCredential, storeSecret, type CompatibleRow } from "./queries.ts";
 
@@ -168,12 +168,6 @@ export class CredentialChanger {
     const target = { type: "compatible_credential", id: encodeId("key", id) } as const;
     return recordChange(tx, this.#parts.clock.now(), owner, { ...change, target });
   }
-}
-
-/** The client of a credential, also of a revoked one. */
-export async function readClient(db: Queryable, owner: Owner, id: KeyId): Promise<{ userName: string; settings: Settings }> {
-  const found = await findCompatible(db, owner, id);
-  return { userName: found?.user_name ?? "", settings: found?.settings ?? {} };
 }
 
 export async function findOwnCredential(db: Queryable, owner: Owner, id: KeyId | undefined): Promise<CompatibleRow> {

@@ -37,3 +37,9 @@ export async function openCredentialOf(
   const row = await findByUser(db, source, user);
   return row && opened(box, row);
 }
+
+/** The client of a credential, also of a revoked one. */
+export async function readClient(db: Queryable, owner: Owner, id: KeyId): Promise<{ userName: string; settings: Settings }> {
+  const found = await findCompatible(db, owner, id);
+  return { userName: found?.user_name ?? "", settings: found?.settings ?? {} };
+}

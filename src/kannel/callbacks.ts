@@ -1,5 +1,6 @@
 /** Calls the clients of the Kannel API: reports to the `dlr-url` of a message, and inbound messages to the URL of a user. */
-import { readClient } from "../compatible/change-credential.ts";
+import { authorizationOfUrl } from "../compatible/callback-url.ts";
+import { readClient } from "../compatible/read-credential.ts";
 import type { Database } from "../database/database.ts";
 import { uuidTimeMs, uuidToText } from "../lib/uuid.ts";
 import { readSourceDetails } from "../messages/accept.ts";
@@ -153,17 +154,11 @@ function requestTo(text: string, values: EscapeValues, { method, headers, body }
   const [asWritten = ""] = filled.split("#", 1);
   // After the escapes, which a percent sign would begin.
   const path = asWritten.replaceAll(/[^!-~]+/gu, encodeURIComponent);
-  const all = { "user-agent": PRODUCT, ...authorizationOf(url), ...headers };
+  const all = { "user-agent": PRODUCT, ...authorizationOfUrl(url), ...headers };
   const request = { origin: url.origin, path: path.startsWith("/") ? path : `/${path}`, method };
   return body === undefined
     ? { ...request, headers: all, body: "" }
     : { ...request, headers: { ...all, "content-length": String(body.length) }, body: "", stream: piecesOf(body) };
-}
-
-function authorizationOf({ username, password }: URL): Record<string, string> {
-  if (username === "") return {};
-  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { authorization: `Basic ${Buffer.from(user).toString("base64")}` };
 }
 
 async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {

@@ -4,7 +4,6 @@ import type { Clock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { Problem } from "../http/problem.ts";
 import { groupDigits } from "../lib/group-digits.ts";
-import { countReceivedBytes } from "../lib/received-bytes.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
 import { largestFile } from "../links/content-support.ts";
 import type { MediaKind } from "../model/content.ts";
@@ -81,7 +80,6 @@ export class FileReceiver {
     let filled = 0;
     for await (const piece of pieces) {
       bytes += piece.length;
-      countReceivedBytes(piece.length);
       hash.update(piece);
       detector.push(piece);
       if (!isChecked && detector.hasHead) {

@@ -40,8 +40,10 @@ export type AcceptParts = {
 /** The details that the API gave with the message that came through it. */
 export const readSourceDetails = findSourceDetails;
 
-/** A request of our own API, or of a compatible one. `sourceDetails`: the facts that only that API has to know of the message, as JSON. */
-type AcceptCall = WriteCall & Pick<Origin, "source"> & { sourceDetails?: string | null };
+/** A request of our own API, or of a compatible one. `sourceDetails`: the facts that only that API has to know of the message, as JSON.
+ *  `complete` adds what takes time to fetch: it is not run for a request that was executed before. */
+type AcceptCall = WriteCall &
+  Pick<Origin, "source"> & { sourceDetails?: string | null; complete?: ((request: NewMessage) => Promise<NewMessage>) | undefined };
 
 export class Acceptor {
   readonly #parts: AcceptParts;
@@ -70,12 +72,13 @@ export class Acceptor {
   }
 
   async accept(request: NewMessage, call: AcceptCall): Promise<Executed | Replay> {
-    const { credential, claim } = call;
-    if (!hasContent(request)) return this.#once.run(credential, claim, await this.#decide(request, call));
+    const { credential, claim, complete } = call;
+    if (complete === undefined && !hasContent(request)) return this.#once.run(credential, claim, await this.#decide(request, call));
     // The files and messages that a content names may be gone when the request is repeated, and files behind URLs are fetched once.
-    return this.#once.run(credential, claim, async () =>
-      (await this.#once.isExecuted(credential, claim)) ? "taken" : (await this.#decide(request, call))(),
-    );
+    return this.#once.run(credential, claim, async () => {
+      if (await this.#once.isExecuted(credential, claim)) return "taken";
+      return (await this.#decide(complete === undefined ? request : await complete(request), call))();
+    });
   }
 
   /** Composes the message. Returns the step that stores it, or its refusal. */

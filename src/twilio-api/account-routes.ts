@@ -5,8 +5,6 @@ import { API_VERSION, rfc2822 } from "./message-resource.ts";
 import { findAccount } from "./queries.ts";
 import { jsonReply, notFound, type TwilioRow } from "./twilio-route.ts";
 
-const NOTHING: ReadonlySet<string> = new Set();
-
 export const accountRows = ({ db }: { db: Database }): TwilioRow[] => [
   {
     method: "GET",
@@ -14,7 +12,7 @@ export const accountRows = ({ db }: { db: Database }): TwilioRow[] => [
     operationId: "twilioFetchAccount",
     scope: null,
     handle: async ({ credential: { accountId }, accountSid, parameters, path }) => {
-      requireKnown(parameters, NOTHING);
+      requireKnown(parameters);
       const account = await findAccount(db, accountId);
       if (account === undefined) throw notFound(path);
       const createdAt = rfc2822(account.created_at.toISOString());

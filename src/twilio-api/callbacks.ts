@@ -62,34 +62,26 @@ async function callInbound(
     accountSid(endpoint),
     base ?? (parts.twilioHost === undefined ? null : `https://api.${parts.twilioHost}`),
   );
-  let next: { url: URL; method: "GET" | "POST" } | undefined = { url: urlOf(endpoint.url), method: "POST" };
+  let url: URL | undefined = urlOf(endpoint.url);
+  let method: "GET" | "POST" = "POST";
   let replies = 0;
   for (let redirects = 0; ; redirects += 1) {
-    const { url, method }: { url: URL; method: "GET" | "POST" } = next;
+    const from: URL = url;
     const response = await call(signedRequest({ url, method, fields, token, id: uuidToText(row.id) }));
     if (response.kind !== "response" || !isSuccess(response)) return response;
-    const verbs = parseTwiml(response.text);
-    if (verbs instanceof Error) return unusable(response, verbs);
-    next = undefined;
-    for (const verb of verbs) {
-      if (verb.kind === "redirect") {
-        const target = redirectTarget(verb.url, url);
-        if (target === undefined || redirects >= MAX_REDIRECTS)
-          return unusable(response, new Error("the URL of <Redirect> cannot be called"));
-        next = { url: target, method: verb.method };
-        break;
-      }
-      const refusal = await sendTwimlReply(parts, {
-        credential,
-        record,
-        verb,
-        from: url,
-        key: `${uuidToText(endpoint.id)} ${uuidToText(row.event_id)} ${replies}`,
-      });
+    const twiml = parseTwiml(response.text);
+    if (twiml instanceof Error) return unusable(response, twiml);
+    for (const verb of twiml.messages) {
+      const key = `${uuidToText(endpoint.id)} ${uuidToText(row.event_id)} ${replies}`;
+      const refusal = await sendTwimlReply(parts, { credential, record, verb, from, key });
       replies += 1;
       if (refusal !== undefined) return unusable(response, refusal);
     }
-    if (next === undefined) return response;
+    const { redirect } = twiml;
+    if (redirect === undefined) return response;
+    url = redirectTarget(redirect.url, from);
+    if (url === undefined || redirects >= MAX_REDIRECTS) return unusable(response, new Error("the URL of <Redirect> cannot be called"));
+    ({ method } = redirect);
   }
 }
 

@@ -32,8 +32,13 @@ const hasUtf8Escapes = (text: string): boolean =>
 const MAX_NAME = 40;
 const MAX_NAMED = 5;
 
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** The parameters of a list. */
+export const PAGING: ReadonlySet<string> = new Set(["PageSize", "Page", "PageToken"]);
+
 /** Throws if a parameter is not among the known ones, or a single one occurs twice. */
-export function requireKnown(parameters: TwilioParameters, known: ReadonlySet<string>, lists: ReadonlySet<string> = new Set()): void {
+export function requireKnown(parameters: TwilioParameters, known = NOTHING, lists = NOTHING): void {
   const refused = [...parameters].filter(([name, values]) => !(known.has(name) && values.length === 1) && !lists.has(name));
   if (refused.length > 0) throw unsupported(refused.slice(0, MAX_NAMED).map(([name]) => name.slice(0, MAX_NAME)));
 }

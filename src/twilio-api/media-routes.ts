@@ -9,7 +9,7 @@ import { messageRecord, type Message } from "../messages/message.ts";
 import { decodeId } from "../model/id.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { isoTime } from "../lib/time.ts";
-import { requireKnown } from "./forms.ts";
+import { PAGING, requireKnown } from "./forms.ts";
 import { findOwnMessage } from "./message-routes.ts";
 import { filesOfRecord, rfc2822, sidOfRecord } from "./message-resource.ts";
 import { mediaOfSid, mediaSid } from "./sids.ts";
@@ -18,8 +18,6 @@ import { jsonReply, notFound, type TwilioRequest, type TwilioRow } from "./twili
 type MediaParts = { db: Database; media: { store: MediaStore; files: FileServer } };
 
 const MEDIA = "/2010-04-01/Accounts/{AccountSid}/Messages/{MessageSid}/Media";
-const PAGING = new Set(["PageSize", "Page", "PageToken"]);
-const NOTHING: ReadonlySet<string> = new Set();
 
 export const mediaRows = ({ db, media: parts }: MediaParts): TwilioRow[] => [
   {
@@ -35,7 +33,7 @@ export const mediaRows = ({ db, media: parts }: MediaParts): TwilioRow[] => [
     operationId: "twilioFetchMedia",
     scope: "messages:read",
     handle: async (request) => {
-      requireKnown(request.parameters, NOTHING);
+      requireKnown(request.parameters);
       const { message, media } = await findOwnMedia(db, request);
       return jsonReply(mediaResource(media, message, request.accountSid));
     },
@@ -46,7 +44,7 @@ export const mediaRows = ({ db, media: parts }: MediaParts): TwilioRow[] => [
     operationId: "twilioDownloadMedia",
     scope: "media:read",
     handle: async (request): Promise<RouteResponse | StreamResponse> => {
-      requireKnown(request.parameters, NOTHING);
+      requireKnown(request.parameters);
       return parts.files.serve((await findOwnMedia(db, request)).media, false);
     },
   },
@@ -56,7 +54,7 @@ export const mediaRows = ({ db, media: parts }: MediaParts): TwilioRow[] => [
     operationId: "twilioDeleteMedia",
     scope: "media:write",
     handle: async (request) => {
-      requireKnown(request.parameters, NOTHING);
+      requireKnown(request.parameters);
       const { media } = await findOwnMedia(db, request);
       if (!(await parts.store.remove(request.write, media.id))) throw notFound(request.path);
       return { status: 204, body: "" };

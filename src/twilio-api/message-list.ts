@@ -5,13 +5,13 @@ import { firstUuidAt, MAX_UUID, NIL_UUID, type Uuid } from "../lib/uuid.ts";
 import { isDateTime } from "../lib/time.ts";
 import type { Channel } from "../links/channel.ts";
 import { twilioProblem } from "./errors.ts";
-import { requireKnown, valueOf, type TwilioParameters } from "./forms.ts";
+import { PAGING, requireKnown, valueOf, type TwilioParameters } from "./forms.ts";
 import type { MessageResource } from "./message-resource.ts";
 import { readAddress } from "./new-message.ts";
 import { messageOfSid, messageSid } from "./sids.ts";
 
 const FILTERS = ["To", "From", "DateSent", "DateSent<", "DateSent>"] as const;
-const KNOWN = new Set<string>([...FILTERS, "PageSize", "Page", "PageToken"]);
+const KNOWN = new Set<string>([...FILTERS, ...PAGING]);
 
 const DEFAULT_SIZE = 50;
 // Twilio's pages have up to 1,000 records. Ours have as many as those of our own lists, and name the next page in any case.

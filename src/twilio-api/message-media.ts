@@ -10,13 +10,18 @@ import type { TwilioMessage } from "./new-message.ts";
 // The limit of WhatsApp. An MMS has the limit of a text.
 const MAX_CAPTION = 1_024;
 
-/** The request with the file of the message, if it has one. */
-export async function withMedia(media: MediaLibrary, owner: Owner, { mediaUrl, request }: TwilioMessage): Promise<NewMessage> {
-  if (mediaUrl === undefined) return request;
-  const { body, ...rest } = request;
-  if (request.channel === "whatsapp" && (body?.length ?? 0) > MAX_CAPTION)
-    throw twilioProblem(21617, `The text of a message with media exceeds the ${MAX_CAPTION} character limit`);
-  const file = await media.fetch(owner, mediaUrl, null);
-  if (file instanceof Problem) throw file;
-  return { ...rest, content: { type: "media", kind: file.kind, media_id: encodeId("media", file.id), caption: body ?? null } };
+/** Adds the file to a request. Undefined for a message without one. */
+export function addingFile(
+  media: MediaLibrary,
+  owner: Owner,
+  { mediaUrl }: TwilioMessage,
+): ((request: NewMessage) => Promise<NewMessage>) | undefined {
+  if (mediaUrl === undefined) return undefined;
+  return async ({ body, ...request }) => {
+    if (request.channel === "whatsapp" && (body?.length ?? 0) > MAX_CAPTION)
+      throw twilioProblem(21617, `The text of a message with media exceeds the ${MAX_CAPTION} character limit`);
+    const file = await media.fetch(owner, mediaUrl, null);
+    if (file instanceof Problem) throw file;
+    return { ...request, content: { type: "media", kind: file.kind, media_id: encodeId("media", file.id), caption: body ?? null } };
+  };
 }

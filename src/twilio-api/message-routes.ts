@@ -18,7 +18,7 @@ import { requireKnown } from "./forms.ts";
 import { listResource, readList } from "./message-list.ts";
 import { messageResource } from "./message-resource.ts";
 import { readNewMessage, type TwilioMessage } from "./new-message.ts";
-import { withMedia } from "./message-media.ts";
+import { addingFile } from "./message-media.ts";
 import { readDetails } from "./queries.ts";
 import { chooseFromPool, servicesOf } from "./messaging-services.ts";
 import { messageOfSid } from "./sids.ts";
@@ -37,7 +37,6 @@ export type MessageParts = {
 
 const MESSAGES = "/2010-04-01/Accounts/{AccountSid}/Messages";
 const UPDATES = new Set(["Body", "Status"]);
-const NOTHING: ReadonlySet<string> = new Set();
 
 export const messageRows = (parts: MessageParts): TwilioRow[] => [
   {
@@ -62,7 +61,7 @@ export const messageRows = (parts: MessageParts): TwilioRow[] => [
     operationId: "twilioFetchMessage",
     scope: "messages:read",
     handle: async (request) => {
-      requireKnown(request.parameters, NOTHING);
+      requireKnown(request.parameters);
       const message = await findOwnMessage(parts.db, request);
       const details = (await readDetails(parts.db, request.credential, [message])).get(message);
       return jsonReply(messageResource(messageRecord(message), request.accountSid, details));
@@ -81,7 +80,7 @@ export const messageRows = (parts: MessageParts): TwilioRow[] => [
     operationId: "twilioDeleteMessage",
     scope: "recipients:erase",
     handle: async (request) => {
-      requireKnown(request.parameters, NOTHING);
+      requireKnown(request.parameters);
       const message = await findOwnMessage(parts.db, request);
       if (!(await parts.eraser.eraseMessage(request.write, message))) throw twilioProblem(20009);
       return { status: 204, body: "" };
@@ -101,12 +100,14 @@ async function create(
     ...(service === undefined ? {} : { service }),
   };
   const sender = service === undefined ? undefined : await senderOf(db, composer, message, credential, service);
-  const request = await withMedia(composer.media, credential, sender === undefined ? message : withSender(message, sender));
-  const response = await acceptor.accept(request, { ...write, source: "twilio", sourceDetails: detailsText(details) });
+  const response = await acceptor.accept(sender === undefined ? message.request : { ...message.request, sender }, {
+    ...write,
+    source: "twilio",
+    sourceDetails: detailsText(details),
+    complete: addingFile(composer.media, credential, message),
+  });
   return writeReply(response, 201, (record: MessageRecord) => messageResource(record, accountSid, details));
 }
-
-const withSender = (message: TwilioMessage, sender: string): TwilioMessage => ({ ...message, request: { ...message.request, sender } });
 
 /** The sender of a message that a pool sends. Undefined if the route chooses it. A named sender must be one of the pool. */
 async function senderOf(

@@ -14,7 +14,7 @@ import type { AddressGate } from "../outbound/address-gate.ts";
 import { requireCallable } from "./callback-url.ts";
 import { toTwilioError } from "./errors.ts";
 import type { TwilioParameters } from "./forms.ts";
-import { withMedia } from "./message-media.ts";
+import { addingFile } from "./message-media.ts";
 import { readNewMessage, writeAddress } from "./new-message.ts";
 import { detailsText } from "./source-details.ts";
 import type { TwimlMessage } from "./twiml.ts";
@@ -62,8 +62,8 @@ export async function sendTwimlReply(
       ...(statusCallback === undefined ? {} : { credential: keyId.toString("hex"), callback: statusCallback }),
     });
     const call = { credential: { accountId, environment, keyId }, claim, writeProblem: (problem: Problem) => problem.detail };
-    const request = await withMedia(media, call.credential, message);
-    const response = await acceptor.accept(request, { ...call, source: "twilio", sourceDetails });
+    const complete = addingFile(media, call.credential, message);
+    const response = await acceptor.accept(message.request, { ...call, source: "twilio", sourceDetails, complete });
     return response.status < 400 ? undefined : new Error(response.body);
   } catch (error) {
     if (!(error instanceof Problem) || error.status >= 500 || error.status === 429 || error.status === 409) throw error;

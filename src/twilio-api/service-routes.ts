@@ -10,7 +10,6 @@ import { jsonReply, notFound, type TwilioRequest, type TwilioRow } from "./twili
 import { wholeList } from "./whole-list.ts";
 
 const SERVICES = "/v1/Services";
-const NOTHING: ReadonlySet<string> = new Set();
 
 type SenderKind = {
   /** The name of the subresource in paths, and of its records in lists. */
@@ -68,7 +67,7 @@ export const serviceRows = ({ composer }: ServiceParts): TwilioRow[] => [
     operationId: "twilioFetchService",
     scope: "links:read",
     handle: async (request) => {
-      requireKnown(request.parameters, NOTHING);
+      requireKnown(request.parameters);
       return jsonReply(serviceResource(findService(composer, request), request));
     },
   },
@@ -94,7 +93,7 @@ const senderRows = (composer: Composer, kind: SenderKind): TwilioRow[] => [
     operationId: `twilioFetch${kind.path}`,
     scope: "links:read",
     handle: async (request) => {
-      requireKnown(request.parameters, NOTHING);
+      requireKnown(request.parameters);
       const service = findService(composer, request);
       const number = sendersOfKind(service, kind).find((each) => senderSid(kind.sid, request.credential, each) === request.params["Sid"]);
       if (number === undefined) throw notFound(request.path);

@@ -1,5 +1,6 @@
 /** Twilio's signature of a request to a client: HMAC-SHA1 over the URL and the fields in the order of their names. */
 import { createHmac } from "node:crypto";
+import { authorizationOfUrl } from "../compatible/callback-url.ts";
 import type { HttpRequest } from "../outbound/http-client.ts";
 import { VERSION } from "../version.ts";
 
@@ -23,7 +24,7 @@ type CallParts = { url: URL; method: "GET" | "POST"; fields: Fields; token: stri
 /** The request with the fields as a form, or in the query. A user name and a password of the URL become HTTP Basic authentication, and are not
  *  signed. `id` is the same for each repetition of the request. */
 export function signedRequest({ url, method, fields, token, id }: CallParts): HttpRequest {
-  const { username, password, origin } = url;
+  const { origin } = url;
   const form = new URLSearchParams(fields).toString();
   const query = method === "POST" || form === "" ? url.search : `${url.search === "" ? "?" : `${url.search}&`}${form}`;
   const path = url.pathname + query;
@@ -37,10 +38,8 @@ export function signedRequest({ url, method, fields, token, id }: CallParts): Ht
       "x-twilio-signature": signatureOf(token, origin + path, method === "POST" ? fields : {}),
       "i-twilio-idempotency-token": id,
       ...(method === "POST" ? { "content-type": "application/x-www-form-urlencoded; charset=UTF-8" } : {}),
-      ...(username === "" ? {} : { authorization: basic(decodeURIComponent(username), decodeURIComponent(password)) }),
+      ...authorizationOfUrl(url),
     },
     body: method === "POST" ? form : "",
   };
 }
-
-const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;

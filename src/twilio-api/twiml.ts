@@ -3,7 +3,6 @@ import { SaxesParser } from "saxes";
 
 /** A message to send. Absent addresses are those of the conversation. */
 export type TwimlMessage = {
-  kind: "message";
   body: string;
   media: readonly string[];
   to: string | null;
@@ -11,10 +10,8 @@ export type TwimlMessage = {
   statusCallback: string | null;
 };
 
-/** The rest of the response is at another URL. */
-type TwimlRedirect = { kind: "redirect"; url: string; method: "GET" | "POST" };
-
-export type TwimlVerb = TwimlMessage | TwimlRedirect;
+/** The messages in their order. `redirect`: the rest of the response is at another URL. */
+export type Twiml = { messages: TwimlMessage[]; redirect: { url: string; method: "GET" | "POST" } | undefined };
 
 // More verbs than a person wants replies.
 const MAX_VERBS = 10;
@@ -39,9 +36,9 @@ const CHILDREN: Readonly<Record<string, readonly string[]>> = {
 
 type Element = { name: string; attributes: Readonly<Record<string, string>>; text: string };
 
-/** Returns the verbs in their order, or what is wrong with the text. An empty response, with or without TwiML, has no verbs. */
-export function parseTwiml(text: string): readonly TwimlVerb[] | Error {
-  if (text.trim() === "") return [];
+/** Returns the verbs, or what is wrong with the text. An empty response, with or without TwiML, has no verbs. */
+export function parseTwiml(text: string): Twiml | Error {
+  if (text.trim() === "") return { messages: [], redirect: undefined };
   try {
     return new Reader().read(text.trimStart());
   } catch (error) {
@@ -54,12 +51,13 @@ const refuse = (detail: string): never => {
 };
 
 class Reader {
-  readonly #verbs: TwimlVerb[] = [];
+  readonly #twiml: Twiml = { messages: [], redirect: undefined };
+  #verbs = 0;
   readonly #open: Element[] = [];
   #bodies: string[] = [];
   #media: string[] = [];
 
-  read(text: string): readonly TwimlVerb[] {
+  read(text: string): Twiml {
     const parser = new SaxesParser();
     // A document type can define entities.
     parser.on("doctype", () => refuse("the response has a document type"));
@@ -69,7 +67,7 @@ class Reader {
     parser.on("cdata", (piece) => this.#append(piece));
     parser.on("error", () => refuse("the response is not XML"));
     parser.write(text).close();
-    return this.#verbs;
+    return this.#twiml;
   }
 
   #begin(name: string, attributes: Readonly<Record<string, string>>): void {
@@ -78,7 +76,7 @@ class Reader {
       refuse(`<${name.slice(0, 40)}> is not supported${parent === "" ? "" : ` in <${parent}>`}`);
     const unknown = Object.keys(attributes).find((each) => !(ATTRIBUTES[name] ?? []).includes(each));
     if (unknown !== undefined) refuse(`the attribute ${unknown.slice(0, 40)} of <${name}> is not supported`);
-    if (this.#open.length >= MAX_DEPTH || this.#verbs.length >= MAX_VERBS) refuse(`the response has more than ${MAX_VERBS} verbs`);
+    if (this.#open.length >= MAX_DEPTH || this.#verbs >= MAX_VERBS) refuse(`the response has more than ${MAX_VERBS} verbs`);
     this.#open.push({ name, attributes, text: "" });
   }
 
@@ -92,9 +90,14 @@ class Reader {
     const text = raw.trim();
     if (name === "Body") this.#bodies.push(text);
     else if (name === "Media") this.#media.push(text);
-    else if (name === "Redirect") this.#verbs.push({ kind: "redirect", url: text, method: methodOf(attributes) });
+    else if (name === "Redirect") this.#endRedirect(methodOf(attributes), text);
     else if (name === "Response" && text !== "") refuse("<Response> has text outside of its verbs");
     else if (name !== "Response") this.#endMessage(attributes, text);
+  }
+
+  #endRedirect(method: "GET" | "POST", url: string): void {
+    this.#verbs += 1;
+    this.#twiml.redirect ??= { url, method };
   }
 
   #endMessage(attributes: Readonly<Record<string, string>>, text: string): void {
@@ -103,7 +106,10 @@ class Reader {
     if (this.#bodies.length > 1 || (this.#bodies.length === 1 && text !== "")) refuse("<Message> has several bodies");
     const [body = text] = this.#bodies;
     if (body === "" && this.#media.length === 0) refuse("<Message> has no body");
-    this.#verbs.push({ kind: "message", body, media: this.#media, to, from, statusCallback: statusCallback ?? action });
+    this.#verbs += 1;
+    // A client never reaches the verbs behind a redirect.
+    if (this.#twiml.redirect === undefined)
+      this.#twiml.messages.push({ body, media: this.#media, to, from, statusCallback: statusCallback ?? action });
     this.#bodies = [];
     this.#media = [];
   }

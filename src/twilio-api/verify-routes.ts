@@ -19,7 +19,6 @@ type VerifyParts = { db: Database; verifier: Verifier };
 
 const SERVICES = "/v2/Services";
 const SERVICE = `${SERVICES}/{ServiceSid}`;
-const NOTHING: ReadonlySet<string> = new Set();
 
 export const verifyRows = ({ db, verifier }: VerifyParts): TwilioRow[] => [
   {
@@ -39,7 +38,7 @@ export const verifyRows = ({ db, verifier }: VerifyParts): TwilioRow[] => [
     scope: "verifications:read",
     handle: async (request) => {
       requireService(request);
-      requireKnown(request.parameters, NOTHING);
+      requireKnown(request.parameters);
       return jsonReply(serviceResource(request));
     },
   },
@@ -57,7 +56,7 @@ export const verifyRows = ({ db, verifier }: VerifyParts): TwilioRow[] => [
     scope: "verifications:read",
     handle: async (request) => {
       requireService(request);
-      requireKnown(request.parameters, NOTHING);
+      requireKnown(request.parameters);
       const { params, credential, path } = request;
       const id = await findId({ db, verifier }, request, params["Sid"] ?? "");
       const found = id && (await findVerification(db, credential, id));

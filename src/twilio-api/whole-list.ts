@@ -1,8 +1,7 @@
 /** Lists of the newer products of Twilio, of which each has all its records on one page. */
 import { twilioProblem } from "./errors.ts";
-import { requireKnown, valueOf, type TwilioParameters } from "./forms.ts";
+import { PAGING, requireKnown, valueOf, type TwilioParameters } from "./forms.ts";
 
-const PAGING = new Set(["PageSize", "Page", "PageToken"]);
 const DEFAULT_SIZE = 50;
 const MAX_SIZE = 1_000;
 

@@ -1,11 +1,16 @@
 /** Twilio's Messages, with Twilio's own package as the client. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { request } from "undici";
 import { TWILIO_API } from "../../src/twilio-api/api.ts";
 import { clientOf, type Client } from "../support/client.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
+import { picture } from "../support/media.ts";
 import { recipientNo } from "../support/recipient.ts";
 import { refusal, twilioClient, twilioUser, type TwilioUser } from "../support/twilio-client.ts";
 
@@ -13,7 +18,7 @@ let godwit: Godwit;
 let user: TwilioUser;
 let own: Client;
 before(async () => {
-  godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 20, env: { GODWIT_TWILIO_HOST: "twilio.test" } });
+  godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 20, env: { GODWIT_TWILIO_HOST: "twilio.test", ...ALLOW_LOOPBACK } });
   user = await twilioUser(godwit, {}, [...TWILIO_API.defaultScopes({}), "recipients:erase"]);
   own = clientOf(godwit, user.key);
 });
@@ -274,6 +279,22 @@ describe("the idempotency token", () => {
     const first = await post(path(), refused, headers);
     const second = await post(path(), refused, headers);
     assert.deepEqual([first.status, first.json["code"], second.status, second.text], [400, 21610, 400, first.text]);
+  });
+
+  test("fetches the file of a message once", async () => {
+    let fetched = 0;
+    const files = createServer((_, response) => {
+      fetched += 1;
+      response.writeHead(200, { "content-type": "image/jpeg" }).end(picture());
+    }).listen(0, "127.0.0.1");
+    await once(files, "listening");
+    const headers = { "i-twilio-idempotency-token": randomUUID() };
+    const withFile = { ...form, MediaUrl: `http://127.0.0.1:${(files.address() as AddressInfo).port}/cat.jpg` };
+    const first = await post(path(), withFile, headers);
+    assert.deepEqual([first.status, fetched], [201, 1], first.text);
+    files.close();
+    const second = await post(path(), withFile, headers);
+    assert.deepEqual([second.status, second.text, fetched], [201, first.text, 1]);
   });
 });
 

@@ -1,4 +1,5 @@
 /** The credentials of requests: fixed headers, a signature for each request, or an access token. */
+import { basicAuthorization } from "../../lib/basic-authorization.ts";
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { unreachable } from "../../lib/assert.ts";
 import type { HttpRequest } from "../../outbound/http-client.ts";
@@ -29,8 +30,8 @@ export function compileAuth(reader: DefinitionReader, definition: AuthDefinition
   const constant = (text: string, name: string): string => reader.constant(text, `request.auth.${name}`);
   switch (definition.type) {
     case "basic": {
-      const pair = `${constant(definition.username, "username")}:${constant(definition.password, "password")}`;
-      return { sign: authorized(() => `Basic ${Buffer.from(pair).toString("base64")}`) };
+      const header = basicAuthorization(constant(definition.username, "username"), constant(definition.password, "password"));
+      return { sign: authorized(() => header) };
     }
     case "bearer": {
       const token = constant(definition.token, "token");

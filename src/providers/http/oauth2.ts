@@ -1,4 +1,5 @@
 /** Access tokens by client credentials (RFC 6749, 4.4). A token is kept in memory until shortly before its end. */
+import { basicAuthorization } from "../../lib/basic-authorization.ts";
 import { within } from "../../lib/wait.ts";
 import { parseBoundedUrl } from "../../lib/urls.ts";
 import { causeOf } from "../../outbound/failure.ts";
@@ -45,7 +46,7 @@ export class AccessTokens {
     if (definition.client_auth === "body") {
       form.set("client_id", id);
       form.set("client_secret", secret);
-    } else headers["authorization"] = `Basic ${Buffer.from(`${formEncode(id)}:${formEncode(secret)}`).toString("base64")}`;
+    } else headers["authorization"] = basicAuthorization(formEncode(id), formEncode(secret));
     this.origin = url?.origin ?? "";
     this.#request = { origin: this.origin, path: `${url?.pathname}${url?.search}`, method: "POST", headers, body: form.toString() };
   }

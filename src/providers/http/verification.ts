@@ -1,4 +1,5 @@
 /** Verifies that a callback comes from the carrier: a signature, a token, or credentials. The cheap checks come first. */
+import { basicAuthorization } from "../../lib/basic-authorization.ts";
 import { createHash, createHmac, createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
 import { unreachable } from "../../lib/assert.ts";
 import { waysToWrite } from "../called-url.ts";
@@ -34,8 +35,8 @@ export function compileVerification(reader: DefinitionReader, definition: Verifi
       return ({ request: { query } }) => isSameSecret((query[definition.parameter] ?? "").slice(0, MAX_HEADER_CHARS), token);
     }
     case "basic": {
-      const pair = `${secret(definition.username, "username")}:${secret(definition.password, "password")}`;
-      const expected = pair === ":" ? "" : `Basic ${Buffer.from(pair).toString("base64")}`;
+      const [user, password] = [secret(definition.username, "username"), secret(definition.password, "password")];
+      const expected = user === "" && password === "" ? "" : basicAuthorization(user, password);
       return ({ request }) => isSameSecret(headerOf(request, "authorization"), expected);
     }
     case "hmac":

@@ -1,5 +1,6 @@
 /** Twilio's HTTP API for SMS, and compatible ones: a POST for each message, and signed webhook requests for statuses and inbound
  *  messages. */
+import { basicAuthorization } from "../../lib/basic-authorization.ts";
 import { requireUrl, withoutQuery } from "../../lib/urls.ts";
 import { assert } from "../../lib/assert.ts";
 import { segmentsOf } from "../../model/segments.ts";
@@ -37,15 +38,13 @@ const MAX_VALIDITY_SECONDS = 36_000;
 // The number of parts in the longest text that Twilio accepts. A longer text is refused, and must not delay the link for minutes.
 const MAX_PARTS = 24;
 
-const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
-
 export const twilio: Provider<TwilioSettings> = {
   name: "twilio",
   // The rate belongs to the account, so all nodes share it.
   isExclusive: true,
   handleRequest,
   test({ baseUrl, accountSid, authToken, gate }, _log, signal) {
-    const headers = { authorization: basic(accountSid, authToken) };
+    const headers = { authorization: basicAuthorization(accountSid, authToken) };
     const path = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}.json`;
     return testCall({ baseUrl, gate, path, headers }, signal, (response) => {
       if (isResponseWith(response, "sid")) return succeeded("Twilio accepts the account SID and the auth token.");
@@ -53,14 +52,14 @@ export const twilio: Provider<TwilioSettings> = {
     });
   },
   openFile(settings, carrierFile, signal) {
-    return openMmsFile(settings, basic(settings.accountSid, settings.authToken), carrierFile, signal);
+    return openMmsFile(settings, basicAuthorization(settings.accountSid, settings.authToken), carrierFile, signal);
   },
   async open(settings, host) {
     const { accountSid, authToken } = settings;
     assert(/^\w+$/.test(accountSid), "an account SID has letters and digits only");
     const { origin, path } = targetBelow(settings.baseUrl, `/2010-04-01/Accounts/${accountSid}/Messages.json`);
     const headers = {
-      authorization: basic(accountSid, authToken),
+      authorization: basicAuthorization(accountSid, authToken),
       "content-type": "application/x-www-form-urlencoded",
     };
     return new HttpLink(
