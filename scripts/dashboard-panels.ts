@@ -96,6 +96,12 @@ export const SECTIONS: readonly Section[] = [
         ],
       },
       {
+        title: "Compatible APIs",
+        help: "Messages that were accepted through a compatible API, per second, by that API.",
+        unit: "ops",
+        queries: [[perSecond("godwit_compatible_messages_total", "source"), "{{source}}"]],
+      },
+      {
         title: "Files",
         help: "Files that were stored, by their source, and files behind URLs that could not be fetched.",
         unit: "ops",

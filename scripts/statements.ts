@@ -2,7 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { claimStatement } from "../src/delivery/queue.ts";
-import { acceptStatement, type Acceptance } from "../src/messages/accept-statement.ts";
+import { acceptStatement } from "../src/messages/accept-statement.ts";
+import type { Acceptance } from "../src/messages/acceptance.ts";
 import type { Change } from "../src/messages/change.ts";
 import { advanceStatement } from "../src/messages/advance-statement.ts";
 import { webhookClaimStatement } from "../src/webhooks/queue.ts";
@@ -15,11 +16,14 @@ const plain = { entry: { isIgnored: false }, before: times, after: times, move: 
 const referenced = { ...plain, reference: {} } as Change;
 const whole: Change = { ...plain, move: { kind: "wait", state: "waiting" } };
 
-/** An item that chooses the whole variant of the accept statement. */
+/** Items that choose the variants of the accept statement with more columns. */
+const absent = { maxSegments: null, sendAtMs: null, batchId: null, fallbackOf: null, inReplyTo: null, isOptOutReply: null, trace: null };
+const sourcedItem = { message: { ...absent, source: "kannel" }, event: { detail: null } } as unknown as Acceptance;
 const furtherItem = { message: { maxSegments: 1 } } as Acceptance;
 
 export const STATEMENTS: Readonly<Record<string, string>> = {
   "accept.sql": `-- Accepts a batch of plain texts.\n${acceptStatement([]).text.trim()}\n`,
+  "accept-sourced.sql": `-- Accepts a batch of plain texts, of which one came through a compatible API.\n${acceptStatement([sourcedItem, sourcedItem]).text.trim()}\n`,
   "accept-whole.sql": `-- Accepts a batch of which one message needs the further columns.\n${acceptStatement([furtherItem, furtherItem]).text.trim()}\n`,
   "advance.sql": `-- Writes a batch of changes of messages that become sending or delivered.\n${advanceStatement([plain, plain]).text.trim()}\n`,
   "advance-referenced.sql": `-- Writes a batch of changes of which one has the reference of a carrier.\n${advanceStatement([referenced, referenced]).text.trim()}\n`,

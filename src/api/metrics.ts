@@ -36,6 +36,9 @@ export function createMetrics(version: string) {
     "Requests that waited because this process had accepted more messages of their account than it could submit.",
   );
   const sizes = histogram("godwit_accept_batch_size", "Messages that shared one commit.", [1, 2, 5, 10, 20, 50, 100, 200]);
+  const throughCompatible = counter("godwit_compatible_messages_total", "Messages that were accepted through a compatible API.", [
+    "source",
+  ]);
   const commits = histogram("godwit_accept_commit_seconds", "Duration of a commit.", DURATION_BUCKETS);
   const spans = counter(
     "godwit_spans_total",
@@ -75,6 +78,7 @@ export function createMetrics(version: string) {
       sizes.observe(size);
       commits.observe(seconds);
     },
+    cameThrough: (source: string): void => throughCompatible.inc({ source }),
     /** Reports the expiry of the certificate that the server uses from now on. */
     certificateEnds: (at: Date): void => certificate.set(at.getTime() / 1_000),
     exported: (count: number): void => spans.inc({ outcome: "exported" }, count),

@@ -5,7 +5,7 @@ import { errorFields } from "../model/log.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import { chooseLinks } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
-import type { Acceptance } from "../messages/accept-statement.ts";
+import type { Acceptance } from "../messages/acceptance.ts";
 import { applyOptWord, receiveMessage, type Unowned, type WordPair } from "../messages/receive.ts";
 import type { InboundMessage } from "../providers/provider.ts";
 import type { Tx } from "../database/database.ts";

@@ -1,6 +1,6 @@
-/** An accepted message, in the form in which it is stored, and the accept statement: key, message, events, queue row,
+/** The accept statement: key, message, events, queue row,
  *  fallback, webhook deliveries and usage of a batch of requests, in one statement and so in one transaction.
- *  docs/internals/sql has its two variants as PostgreSQL receives them. */
+ *  docs/internals/sql has its variants as PostgreSQL receives them. */
 import { consentRefusal, CONSENT_REFUSALS, type ConsentRefusal } from "../consent/refusal.ts";
 import { handOver, offerParameters, type CommittedEvent, type Offer, type WebhookHandover } from "../events/handover.ts";
 import {
@@ -15,89 +15,15 @@ import {
   type WakeWebhooks,
 } from "../events/publish.ts";
 import { existingEntries } from "../events/queries.ts";
-import type { Detail } from "../events/timeline.ts";
-import type { IdempotencyClaim } from "../idempotency/key.ts";
-import { assert } from "../lib/assert.ts";
-import type { SecretBox } from "../lib/secret-box.ts";
-import type { Link } from "../links/link.ts";
 import { batchStatement, column, wrapped, type Column } from "../database/batch.ts";
 import { ConnectionLost, type Database, type Queryable, type Tx } from "../database/database.ts";
 import { findOut } from "../database/find-out.ts";
-import { recordToStore } from "../database/stored-record.ts";
 import type { Sql } from "../database/sql.ts";
-import { firstEventId, type EventId } from "../model/id.ts";
 import { NOT_DELIVERED, usageMinute } from "../usage/usage.ts";
-import { startTimeMs, type Composed } from "./compose.ts";
-import type { FallbackStep, NewFallback } from "./fallbacks.ts";
-import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
-import { messageTooLarge } from "./new-message.ts";
-import { PRIORITY_RANK, SCHEDULED_LANE, type QueueEntry } from "./queue-entry.ts";
+import type { Acceptance } from "./acceptance.ts";
+import type { MessageSource } from "./message.ts";
+import { PRIORITY_RANK } from "./queue-entry.ts";
 import { metadataText } from "./rows.ts";
-import { sealContent, sealSteps } from "./sealed.ts";
-
-/** A message with its event, its queue row and its fallback. */
-export type Acceptance = {
-  claim: IdempotencyClaim | undefined;
-  message: Message;
-  /** `detail`: the cause, for the timeline. */
-  event: { id: EventId; type: string; record: string; detail: string | null };
-  queueEntry: QueueEntry;
-  fallback: NewFallback | null;
-  sourceDetails: string | null;
-  location: string;
-  /** The record, which is the response. */
-  body: string;
-};
-
-/** Throws if the record is too large for an event. `box` is required if the content is a secret. */
-export function toAcceptance(
-  composed: Composed,
-  claim?: IdempotencyClaim,
-  box?: SecretBox,
-  sourceDetails: string | null = null,
-): Acceptance {
-  const { message, link, steps, secret, weights } = composed;
-  const record = messageRecord(message);
-  const text = JSON.stringify(record);
-  if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw messageTooLarge();
-  const eventId = firstEventId(message.id);
-  return {
-    claim,
-    message,
-    event: {
-      id: eventId,
-      type: `message.${message.status}`,
-      record: recordToStore(message, eventId),
-      detail: weights === undefined ? null : detailOf(weights),
-    },
-    queueEntry: queueEntryFor(message, link, secret && sealContent(required(box), message.id, secret)),
-    fallback: steps.length === 0 ? null : newFallback(message, steps, secret === null ? undefined : required(box)),
-    sourceDetails,
-    location: `/v1/messages/${record.id}`,
-    body: text,
-  };
-}
-
-const detailOf = (weights: NonNullable<Composed["weights"]>): string => JSON.stringify({ links: weights } satisfies Detail);
-
-function required(box: SecretBox | undefined): SecretBox {
-  assert(box !== undefined, "a secret is sealed");
-  return box;
-}
-
-/** The first step is due when the time for the delivery of the message has passed. */
-function newFallback(message: Message, steps: readonly FallbackStep[], box: SecretBox | undefined): NewFallback {
-  return {
-    steps: box === undefined ? JSON.stringify(steps) : sealSteps(box, message.id, steps),
-    dueAtMs: startTimeMs(message) + (steps[0]?.afterSeconds ?? 0) * 1_000,
-  };
-}
-
-const queueEntryFor = ({ status, sendAtMs }: Message, link: Link, sealedContent: string | null): QueueEntry => ({
-  ...(status === "scheduled" ? { lane: SCHEDULED_LANE, dueAtMs: sendAtMs } : { lane: link.name, dueAtMs: null }),
-  leaseMs: 0,
-  sealedContent,
-});
 
 // The steps of the statement read each row from its first column to the last one that they need. Columns of several steps are therefore the
 // first, and long texts the last.
@@ -140,6 +66,12 @@ const columns: readonly Column<Acceptance>[] = [
   column("metadata", "text", ({ message }) => metadataText(message.metadata)),
 ];
 
+/** A plain text through our own API has none of these, and one through a compatible API has none of the further ones. */
+const sourceColumns: readonly Column<Acceptance>[] = [
+  column("source", "text", ({ message }) => message.source),
+  column("source_details", "text", ({ sourceDetails }) => sourceDetails),
+];
+
 /** A plain text without a schedule, a template, a fallback or numbers of its links has none of these. */
 const furtherColumns: readonly Column<Acceptance>[] = [
   column("max_segments", "smallint", ({ message }) => message.maxSegments),
@@ -153,8 +85,6 @@ const furtherColumns: readonly Column<Acceptance>[] = [
   column("fallback_due_at", "timestamptz", ({ fallback }) => fallback?.dueAtMs ?? null),
   column("in_reply_to", "uuid", ({ message }) => message.inReplyTo),
   column("is_opt_out_reply", "boolean", ({ message }) => message.isOptOutReply),
-  column("source", "text", ({ message }) => message.source),
-  column("source_details", "text", ({ sourceDetails }) => sourceDetails),
   column("trace", "text", ({ message }) => message.trace),
 ];
 
@@ -162,8 +92,9 @@ const furtherColumns: readonly Column<Acceptance>[] = [
 const detailColumn: Column<Acceptance> = column("detail", "text", ({ event }) => event.detail);
 
 const isFurther = (item: Acceptance): boolean => furtherColumns.some(({ pick }) => pick(item) !== null) || item.event.detail !== null;
+const isSourced = (item: Acceptance): boolean => sourceColumns.some(({ pick }) => pick(item) !== null);
 
-const FURTHER_NULLS = wrapped(furtherColumns.map(({ name, type }) => `null::${type} as ${name}`));
+const nullsFor = (absent: readonly Column<Acceptance>[]): string => wrapped(absent.map(({ name, type }) => `null::${type} as ${name}`));
 
 const FALLBACK = `fallback as (
   insert into fallbacks (message_id, account_id, environment, steps, due_at)
@@ -177,13 +108,15 @@ const FALLBACK = `fallback as (
  *
  *  `claimed`: `on conflict` sees the newest committed row, also one that is newer than the statement's snapshot, so a key is
  *  returned only if it is new or its 24 hours have passed. */
-const build = (items: string, leasedUntil: string, endpoints: string, isWhole: boolean): string => `
+const build = (items: string, leasedUntil: string, endpoints: string, absent: readonly Column<Acceptance>[]): string => {
+  const isWhole = absent.length === 0;
+  return `
 with offer as materialized (${selectOffer(leasedUntil, endpoints)}
 ), request as materialized (
   select item.*,
          item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
          case when item.is_opt_out_reply is not true then ${consentRefusal("item")} end as refusal
-    from ${isWhole ? items : `(select item.*,\n           ${FURTHER_NULLS}\n      from ${items}) item`}
+    from ${isWhole ? items : `(select item.*,\n           ${nullsFor(absent)}\n      from ${items}) item`}
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
@@ -245,16 +178,19 @@ select ordinal::integer, refusal, null, null, null, null, null, null
   from request
  where refusal is not null
 union all${selectDeliveries("delivery", "0, null", "offer")}`;
+};
 
-/** Two variants: a column costs PostgreSQL time for each row also if it is empty, and most messages need none of the further ones
+const variant = (present: readonly Column<Acceptance>[], absent: readonly Column<Acceptance>[]) =>
+  batchStatement(present, (items, leasedUntil, endpoints) => build(items, leasedUntil, endpoints, absent));
+
+/** Three variants: a column costs PostgreSQL time for each row also if it is empty, and most messages need none of the further ones
  *  (bench/README.md). */
-const acceptPlain = batchStatement(columns, (items, leasedUntil, endpoints) => build(items, leasedUntil, endpoints, false));
-const acceptWhole = batchStatement([...columns, ...furtherColumns, detailColumn], (items, leasedUntil, endpoints) =>
-  build(items, leasedUntil, endpoints, true),
-);
+const acceptPlain = variant(columns, [...sourceColumns, ...furtherColumns]);
+const acceptSourced = variant([...columns, ...sourceColumns], furtherColumns);
+const acceptWhole = variant([...columns, ...sourceColumns, ...furtherColumns, detailColumn], []);
 
 export const acceptStatement = (items: readonly Acceptance[], offer?: Offer): Sql =>
-  (items.some(isFurther) ? acceptWhole : acceptPlain)(items, ...offerParameters(offer));
+  (items.some(isFurther) ? acceptWhole : items.some(isSourced) ? acceptSourced : acceptPlain)(items, ...offerParameters(offer));
 
 /** The items that were stored, the items that were refused, and the endpoints for which webhook deliveries were queued. */
 export type StoredAcceptances = Ordinals & { refused: ReadonlyMap<number, ConsentRefusal> };
@@ -270,8 +206,8 @@ export async function storeAcceptances(db: Queryable, items: readonly Acceptance
  *  item is not stored. `unknown`: the item may be stored or not. */
 export type Outcome = "done" | "taken" | "lost" | "unknown" | ConsentRefusal;
 
-/** Receives every commit, for the metrics. */
-export type Watch = { committed(size: number, seconds: number): void };
+/** Receives every commit, and the compatible API of each message that came through one, for the metrics. */
+export type Watch = { committed(size: number, seconds: number): void; cameThrough(source: MessageSource): void };
 
 export type CommitParts = {
   db: Database;

@@ -9,7 +9,8 @@ import type { Clock } from "../database/database-clock.ts";
 import { isRowRefused, type Database } from "../database/database.ts";
 import { GroupCommit, Overloaded } from "../database/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import { commitAcceptances, toAcceptance, type Acceptance, type Outcome, type Watch } from "./accept-statement.ts";
+import { commitAcceptances, type Outcome, type Watch } from "./accept-statement.ts";
+import { toAcceptance, type Acceptance } from "./acceptance.ts";
 import { type Composer, type Origin } from "./compose.ts";
 import { consentProblem } from "./refusals.ts";
 import { hasContent } from "./make-content.ts";
@@ -114,6 +115,7 @@ export class Acceptor {
     }
     switch (outcome) {
       case "done":
+        if (message.source !== null) this.#parts.watch.cameThrough(message.source);
         return { kind: "executed", status: 202, location: acceptance.location, body: acceptance.body };
       case "taken":
         return outcome;

@@ -17,7 +17,7 @@ import type { Channel } from "../links/channel.ts";
 import type { Link } from "../links/link.ts";
 import type { Tx } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import type { Acceptance } from "./accept-statement.ts";
+import type { Acceptance } from "./acceptance.ts";
 import { fitContent, identifyContent, TRUNCATED } from "./inbound-content.ts";
 import { MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";

@@ -11,7 +11,7 @@ import { SENDER_REASONS, type SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../database/database.ts";
 import type { Owner } from "../model/owner.ts";
-import { toAcceptance } from "./accept-statement.ts";
+import { toAcceptance } from "./acceptance.ts";
 import { type Composer, type CheckedRequest } from "./compose.ts";
 import { consentProblem } from "./refusals.ts";
 import { gsm7Alternative } from "./gsm7-alternatives.ts";

@@ -9,6 +9,7 @@ import { recordOf } from "../support/client.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { bodyServer } from "../support/hook-server.ts";
+import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { RECIPIENTS } from "../support/recipient.ts";
 import { WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
@@ -59,6 +60,9 @@ const called = (path: string, count = 1): Promise<Called[]> =>
 
 describe("sendsms", () => {
   test("accepts a message, and the message shows the API", async () => {
+    const counted = async (): Promise<number> =>
+      seriesOf(await readMetrics(godwit), "godwit_compatible_messages_total")['{source="kannel"}'] ?? 0;
+    const earlier = await counted();
     const reply = await sendsms({ ...SMS, text: "Grüße, €", account: "billing-7", priority: "3", validity: "10" });
     assert.equal(shown(reply), "202 0: Accepted for delivery");
     assert.equal(reply.headers.get("content-type"), "text/html");
@@ -75,6 +79,7 @@ describe("sendsms", () => {
         metadata: { account: "billing-7" },
       },
     );
+    assert.equal(await counted(), earlier + 1);
     assert.equal(Date.parse(String(message?.["expires_at"])) - Date.parse(String(message?.["created_at"])), 600_000);
   });
 

@@ -124,7 +124,7 @@ export const acceptorOf = (storage: Storage, linkDirectory: LinkDirectory, hando
     composer: composerOf(storage, linkDirectory),
     handover,
     wakeWebhooks: wakeNothing,
-    watch: { committed: () => undefined },
+    watch: { committed: () => undefined, cameThrough: () => undefined },
   });
 
 /** A credential with all scopes and without a quota. */

@@ -29,16 +29,16 @@ with offer as materialized (
            $8::smallint[], $9::smallint[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[],
            $14::uuid[], $15::bigint[], $16::bytea[], $17::text[], $18::uuid[], $19::text[], $20::integer[],
            $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[],
-           $28::smallint[], $29::text[], $30::text[], $31::text[], $32::smallint[], $33::text[],
-           $34::timestamptz[], $35::text[], $36::text[], $37::uuid[], $38::uuid[], $39::text[],
-           $40::timestamptz[], $41::uuid[], $42::boolean[], $43::text[], $44::text[], $45::text[], $46::text[])
+           $28::smallint[], $29::text[], $30::text[], $31::text[], $32::text[], $33::text[], $34::smallint[],
+           $35::text[], $36::timestamptz[], $37::text[], $38::text[], $39::uuid[], $40::uuid[], $41::text[],
+           $42::timestamptz[], $43::uuid[], $44::boolean[], $45::text[], $46::text[])
            with ordinality as item
            (account_id, environment, message_id, updated_at, usage_minute, channel, status, segments_count,
            priority_rank, lane, due_at, expires_at, sealed_content, key, key_lock, fingerprint, location,
            event_id, event_type, sequence, record, recipient, sender, sender_reason, link_reason, body,
-           segments_encoding, segments_characters, priority, client_reference, metadata, max_segments,
-           carrier_options, send_at, template, content, batch_id, fallback_of, fallback_steps, fallback_due_at,
-           in_reply_to, is_opt_out_reply, source, source_details, trace, detail, ordinal)
+           segments_encoding, segments_characters, priority, client_reference, metadata, source, source_details,
+           max_segments, carrier_options, send_at, template, content, batch_id, fallback_of, fallback_steps,
+           fallback_due_at, in_reply_to, is_opt_out_reply, trace, detail, ordinal)
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)

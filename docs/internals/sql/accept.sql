@@ -26,10 +26,10 @@ with offer as materialized (
                                      and w.opened_at <= item.updated_at - interval '24 hours'), false)) then 1
          end end as refusal
     from (select item.*,
-           null::smallint as max_segments, null::text as carrier_options, null::timestamptz as send_at,
-           null::text as template, null::text as content, null::uuid as batch_id, null::uuid as fallback_of,
-           null::text as fallback_steps, null::timestamptz as fallback_due_at, null::uuid as in_reply_to,
-           null::boolean as is_opt_out_reply, null::text as source, null::text as source_details,
+           null::text as source, null::text as source_details, null::smallint as max_segments,
+           null::text as carrier_options, null::timestamptz as send_at, null::text as template,
+           null::text as content, null::uuid as batch_id, null::uuid as fallback_of, null::text as fallback_steps,
+           null::timestamptz as fallback_due_at, null::uuid as in_reply_to, null::boolean as is_opt_out_reply,
            null::text as trace
       from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::integer[], $6::text[], $7::text[],
            $8::smallint[], $9::smallint[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[],
