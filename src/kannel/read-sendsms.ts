@@ -111,7 +111,7 @@ function refuseUnsupported(
   given: Readonly<Record<"mclass" | "pid" | "rpi" | "altDcs" | "mwi" | "compress" | "coding", number>> & { udh: string; binfo: string },
 ): void {
   if (given.udh !== "") unsupported("UDH");
-  if (given.mclass !== -1) unsupported("MClass");
+  if (given.mclass !== -1 && given.mclass !== MEMORY_CLASS) unsupported("MClass");
   if (given.pid > 0) unsupported("PID");
   if (given.rpi > 0) unsupported("RPI");
   if (given.altDcs > 0) unsupported("Alt-DCS");
@@ -164,6 +164,8 @@ function senderOf(from: string, prefixes: Prefixes): string {
 }
 
 const BINARY = 1;
+// The class of messages that the phone keeps in its memory, which it does with messages without a class as well.
+const MEMORY_CLASS = 1;
 const UCS2 = 2;
 const UTF16 = /^(?:utf-?16(?:be)?|ucs-?2(?:be)?|iso-10646-ucs-2)$/i;
 

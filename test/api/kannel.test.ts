@@ -118,6 +118,7 @@ describe("sendsms", () => {
       [{ ...SMS, udh: "\u0005\u0000\u0003" }, "400 UDH field misformed, rejected"],
       [{ ...SMS, udh: "\u0002\u0070\u0000" }, "400 UDH field not supported, rejected"],
       [{ ...SMS, mclass: "0" }, "400 MClass field not supported, rejected"],
+      [{ ...SMS, mclass: "2" }, "400 MClass field not supported, rejected"],
       [{ ...SMS, smsc: "acme" }, "400 SMSC-ID field not supported, rejected"],
       [{ ...SMS, account: "[x]" }, "400 Account field misformed or too long, rejected"],
       [{ ...SMS, charset: "no-such-charset" }, "400 Charset or body misformed, rejected"],

@@ -166,6 +166,7 @@ const ROWS: readonly Row[] = [
   row("an empty text", { ...SMS, text: "" }, "400 Text is empty, rejected"),
   row("one of several receivers with letters", { ...SMS, to: "14155550123 abc" }, "202 Sent. Denied receivers are: abc"),
   row("an impossible number", { ...SMS, to: "12" }, "400 Number(s) has/have been denied by white- and/or black-lists."),
+  row("a message for the memory of the phone", { ...SMS, mclass: "1" }),
   row("a flash message", { ...SMS, mclass: "0" }, "400 MClass field not supported, rejected"),
   row("a waiting indicator", { ...SMS, mwi: "1" }, "400 MWI field not supported, rejected"),
   row("bytes", { ...SMS, coding: "1" }, "400 Coding field not supported, rejected"),
