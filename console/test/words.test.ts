@@ -5,12 +5,15 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ACTIONS as AUDITED, AuditEventRecord } from "../../src/audit/audit-event.ts";
 import { SCOPE_PRESETS, SCOPES } from "../../src/access/scope.ts";
+import { COMPATIBLE_APIS } from "../../src/compatible-apis.ts";
 import { EVENT_TYPES } from "../../src/events/event.ts";
 import { ACTOR_TYPES as ACTORS } from "../../src/model/origin.ts";
 import { STATUSES as KNOWN } from "../../src/messages/states.ts";
 import { ACTIONS, ACTOR_TYPES, TARGET_TYPES } from "../src/audit/actions.ts";
 import { KINDS } from "../src/endpoints/event-types.ts";
+import { CREDENTIAL_KINDS } from "../src/keys/credential-kinds.ts";
 import { presetOf, PRESETS, SCOPE_TEXTS, scopesOf } from "../src/keys/scopes.ts";
+import { apiTitle } from "../src/lib/format.ts";
 import { countOutcomes, formatP95 } from "../src/lib/outcomes.ts";
 import { STATUSES } from "../src/messages/statuses.ts";
 import { SIMULATOR_RECIPIENTS } from "../src/send/simulator-recipients.ts";
@@ -52,6 +55,22 @@ test("every scope of the service has a description, and each preset is recognize
     "the presets are those of the command line",
   );
   assert.equal(presetOf(["keys:write"], SCOPES), undefined);
+});
+
+test("credentials can be created for every compatible API, with settings that it knows", () => {
+  for (const { source, title, check } of COMPATIBLE_APIS) {
+    assert.equal(apiTitle(source), title);
+    const kinds = Object.values(CREDENTIAL_KINDS).filter((kind) => kind.source === source);
+    assert.notEqual(kinds.length, 0);
+    for (const { settings, fields } of kinds) {
+      const names = [...Object.keys(settings), ...fields.map(({ name }) => name)];
+      const faults = check({ userName: null, secret: null, settings: Object.fromEntries(names.map((name) => [name, "0"])), scopes: [] });
+      assert.deepEqual(
+        faults.filter(({ code }) => code === "unknown_field"),
+        [],
+      );
+    }
+  }
 });
 
 test("each recipient of the simulator, from 2 to 19, is listed once", () => {

@@ -55,6 +55,13 @@ const visits = new ConsoleVisits(async ({ godwit, key }) => {
     examples: { name: "Ada" },
   });
   await create("/v1/suppressions", { recipient: "+14155550199" });
+  const inbound = `https://example.com/${"long".repeat(60)}`;
+  await create("/v1/compatible_credentials", {
+    source: "kannel",
+    user_name: `look${"w".repeat(60)}`,
+    settings: { "get-url": inbound, "max-messages": "0" },
+  });
+  await create("/v1/compatible_credentials", { source: "twilio" });
   const message = await create("/v1/messages", { recipient: "+15005550005", channel: "sms", body: "Hello", metadata: { order: "1815" } });
   await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "word ".repeat(80), client_reference: "r".repeat(100) });
   await create("/v1/messages", { recipient: "+15005550008", channel: "sms", body: "w".repeat(300) });
@@ -181,7 +188,7 @@ describe("dialogs", () => {
     ["suppressions", "Add a recipient", "Lift", "History"],
     ["endpoints", "Add an endpoint"],
     ["endpoint", "Edit", "Rotate the secret", "Recover", "Disable", "Delete"],
-    ["keys", "Create a key", "Rotate", "Revoke"],
+    ["keys", "Create a key", "Rotate", "Revoke", "Create a credential", "Revoke look"],
     ["template", "Archive"],
     ["scheduled message", "Cancel message", "Reschedule"],
     ["message", "Redact"],

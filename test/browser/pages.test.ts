@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ConsoleVisits } from "../support/visitor.ts";
 import { until } from "../support/expect.ts";
+import type { Reply } from "../support/harness.ts";
 import { Hook, REFUSED } from "../support/hook-server.ts";
 
 const visits = new ConsoleVisits();
@@ -141,6 +142,125 @@ describe("keys", () => {
       await page.getByLabel("API key").fill(made);
       await visitor.button("Sign in").click();
       await visitor.sees("The key cannot be used from this address");
+    }));
+});
+
+describe("credentials of compatible APIs", () => {
+  const SMS = { to: "+15005550006", from: "12345" };
+  const sendsms = (password: string): Promise<Reply> => {
+    const query = new URLSearchParams({ username: "playsms", password, ...SMS, text: "Through Kannel" });
+    return visits.godwit.request("GET", `/cgi-bin/sendsms?${query.toString()}`, { isDeclared: false });
+  };
+  const sendAsTwilio = async (sid: string, token: string): Promise<number> => {
+    const response = await fetch(`${visits.godwit.url}/twilio/2010-04-01/Accounts/${sid}/Messages.json`, {
+      method: "POST",
+      headers: { authorization: `Basic ${Buffer.from(`${sid}:${token}`).toString("base64")}` },
+      body: new URLSearchParams({ To: SMS.to, From: SMS.from, Body: "Through Twilio" }),
+    });
+    await response.text();
+    return response.status;
+  };
+
+  test("of Kannel are created, shown once, send messages that name their API, and are revoked", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, dialog } = visitor;
+      await visitor.signIn(visits.key, "keys");
+      const card = page.getByRole("region", { name: "Credentials of compatible APIs" });
+      await visitor.sees("No credentials of compatible APIs", card);
+      for (const product of ["Twilio", "Kannel"])
+        assert.equal(
+          await card.getByRole("link", { name: `Move from ${product}` }).getAttribute("href"),
+          `/docs/migrate-from-${product.toLowerCase()}`,
+        );
+      await visitor.button("Create a credential").click();
+      await dialog.getByLabel("Kind").selectOption("kannel");
+      await dialog.getByLabel("get-url").fill("https://example.com/sms?text=%a");
+      await dialog.getByLabel("Your API key").fill(visits.key);
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await visitor.sees(/must be 0 with get-url/, dialog);
+      for (const field of ["User name", "max-messages"])
+        assert.equal(await dialog.getByLabel(field).getAttribute("aria-invalid"), "true", field);
+      await dialog.getByLabel("User name").fill("playsms");
+      await dialog.getByLabel("max-messages").fill("0");
+      await dialog.getByRole("button", { name: "Create" }).click();
+      const password = (await dialog.locator("pre").textContent()) ?? "";
+      assert.match(password, /^\w{24}$/);
+      await dialog.getByLabel("password").waitFor();
+      await visitor.sees(`${visits.godwit.url}/cgi-bin/sendsms`, dialog);
+      await dialog.getByRole("button", { name: "Done" }).click();
+      const row = card.getByRole("row").filter({ hasText: "playsms" });
+      for (const text of ["Kannel", "active", "max-messages=0", "messages:send", "never"]) await visitor.sees(text, row);
+      assert.ok(!(await page.content()).includes(password), "the password is not on the page any more");
+
+      assert.equal((await sendsms(password)).text, "0: Accepted for delivery");
+      await visitor.choose("Messages");
+      const message = page.getByRole("row").filter({ hasText: "Through Kannel" });
+      await visitor.sees("Kannel API", message);
+      await message.getByRole("link").click();
+      await visitor.sees(/^Kannel$/, page.getByRole("region", { name: "Record" }));
+
+      await visitor.choose("Keys");
+      await row.getByRole("link", { name: "Endpoint" }).click();
+      await visitor.heading("https://example.com/sms").waitFor();
+      await visitor.choose("Keys");
+      await row.getByRole("button", { name: /^Revoke/ }).click();
+      await visitor.sees("gets no more inbound messages", dialog);
+      await dialog.getByRole("button", { name: "Revoke" }).click();
+      await visitor.sees(/^revoked$/, row);
+      assert.equal(await row.getByRole("button").count(), 0);
+      await until("the password to be refused", async () => ((await sendsms(password)).status === 403 ? true : undefined));
+      await visitor.choose("Audit log");
+      const revoked = page.getByRole("row").filter({ hasText: "compatible_credential.revoked" });
+      await revoked.getByRole("link", { name: /^key_/ }).last().click();
+      await visitor.sees("playsms", card);
+      assert.equal(await page.getByRole("region", { name: "Keys" }).count(), 0);
+    }));
+
+  test("of Twilio are created with its scopes and other ones, send, and are refused after the revocation", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, dialog } = visitor;
+      const create = async (): Promise<void> => {
+        await visitor.button("Create a credential").click();
+        await dialog.getByLabel("Your API key").fill(visits.key);
+        await dialog.getByRole("button", { name: "Create" }).click();
+      };
+      await visitor.signIn(visits.key, "keys");
+      await create();
+      const token = (await dialog.getByLabel("auth token").textContent()) ?? "";
+      const sid = (await dialog.getByText(/^AC[0-9a-f]{32}$/).textContent()) ?? "";
+      await dialog.getByRole("button", { name: "Done" }).click();
+      assert.equal(await sendAsTwilio(sid, token), 201);
+      await visitor.choose("Messages");
+      await visitor.sees("Twilio API", page.getByRole("row").filter({ hasText: "Through Twilio" }));
+      await visitor.choose("Keys");
+      const row = page.getByRole("row").filter({ hasText: sid });
+      await visitor.sees("type=auth_token", row);
+      await create();
+      await visitor.sees("another credential has this user name", dialog);
+      await dialog.getByLabel("Kind").selectOption("twilio_api_key");
+      await dialog.getByText("Scopes other than").click();
+      await dialog.getByRole("checkbox", { name: "messages:send" }).check();
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await dialog.getByLabel("API key secret").waitFor();
+      await dialog.getByRole("button", { name: "Done" }).click();
+      const apiKey = page.getByRole("row").filter({ hasText: "type=api_key" });
+      await visitor.sees(/^SK/, apiKey);
+      assert.equal(await apiKey.getByText("messages:read").count(), 0);
+      await row.getByRole("button", { name: /^Revoke/ }).click();
+      await dialog.getByRole("button", { name: "Revoke" }).click();
+      await visitor.sees(/^revoked$/, row);
+      await until("the token to be refused", async () => ((await sendAsTwilio(sid, token)) === 401 ? true : undefined));
+    }));
+
+  test("are only shown to a key that cannot write keys", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const body = { source: "kannel", user_name: "shown" };
+      await visits.godwit.request("POST", "/v1/compatible_credentials", { key: visits.key, body });
+      await visitor.signIn(await visits.godwit.key({ scopes: ["keys:read"] }), "keys");
+      const row = page.getByRole("row").filter({ hasText: "shown" });
+      await visitor.sees("active", row);
+      assert.equal(await page.locator("#main").getByRole("button").count(), 0);
     }));
 });
 

@@ -26,17 +26,7 @@ export const keyColumns = (own: Identity, onOpen: OpenDialog | undefined): Colum
   { name: "State", cell: (key) => <Status of={keyState(key)} /> },
   { name: "Scopes", cell: ({ scopes }) => <FoldedList of={scopes} one="scope" /> },
   { name: "Addresses", cell: ({ allowed_ips: blocks }) => <Addresses of={blocks} /> },
-  {
-    name: "Created",
-    cell: ({ created_at: at, created_by: by }) => (
-      <>
-        <Ago iso={at} />{" "}
-        <span class="quiet">
-          by <CreatedBy by={by} />
-        </span>
-      </>
-    ),
-  },
+  { name: "Created", cell: (key) => <Created of={key} /> },
   { name: "Last used", cell: ({ last_used_at: at }) => <When iso={at} otherwise="never" /> },
   {
     name: "Expires",
@@ -57,7 +47,16 @@ export const keyColumns = (own: Identity, onOpen: OpenDialog | undefined): Colum
 const Addresses = ({ of: blocks }: { of: readonly string[] | null }): JSX.Element =>
   blocks === null ? <span class="quiet">any</span> : <FoldedList of={blocks} one="block" />;
 
-const When = ({ iso, otherwise }: { iso: string | null; otherwise: string }): JSX.Element =>
+export const Created = ({ of: { created_at: at, created_by: by } }: { of: Pick<Key, "created_at" | "created_by"> }): JSX.Element => (
+  <>
+    <Ago iso={at} />{" "}
+    <span class="quiet">
+      by <CreatedBy by={by} />
+    </span>
+  </>
+);
+
+export const When = ({ iso, otherwise }: { iso: string | null; otherwise: string }): JSX.Element =>
   iso === null ? <span class="quiet">{otherwise}</span> : <Ago iso={iso} />;
 
 function Buttons({ of: key, own, onOpen }: { of: Key; own: Identity; onOpen: OpenDialog }): JSX.Element | null {

@@ -55,6 +55,11 @@ export const words = (code: string): string => code.replaceAll("_", " ");
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${formatCount(count)} ${count === 1 ? one : many}`;
 
+const APIS: Readonly<Record<string, string>> = { twilio: "Twilio", kannel: "Kannel" };
+
+/** The product with which an API is compatible. */
+export const apiTitle = (source: string): string => APIS[source] ?? source;
+
 const BYTES = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 /** Formats the size of a file. A megabyte has 1,048,576 bytes, as in the limits of the service. */

@@ -1,6 +1,6 @@
 /** The columns of the tables of messages. */
 import type { Message } from "godwit-sdk";
-import { excerpt } from "../lib/format.ts";
+import { apiTitle, excerpt } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { MessageErrorCode } from "../ui/error-code.tsx";
 import { Ago } from "../ui/moment.tsx";
@@ -30,7 +30,14 @@ export const COLUMNS: readonly Column<Message>[] = [
       </span>
     ),
   },
-  { name: "Channel", cell: ({ channel }) => <span class="whole">{channel}</span> },
+  {
+    name: "Channel",
+    cell: ({ channel, source }) => (
+      <>
+        <span class="whole">{channel}</span> {source !== null && <span class="quiet">{apiTitle(source)} API</span>}
+      </>
+    ),
+  },
   {
     name: "Reference",
     cell: ({ client_reference: reference }) => (reference === null ? <span class="quiet">–</span> : excerpt(reference)),

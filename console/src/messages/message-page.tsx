@@ -1,7 +1,7 @@
 /** The page of one message. */
 import type { Message } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
-import { formatDuration } from "../lib/format.ts";
+import { apiTitle, formatDuration } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { useMay } from "../session/use-session.ts";
 import { CarrierLink } from "../ui/carrier-name.tsx";
@@ -132,6 +132,7 @@ const toFacts = (message: Message): Readonly<Record<string, ComponentChildren>> 
     </>
   ),
   Channel: message.channel,
+  API: message.source === null ? null : apiTitle(message.source),
   Recipient: message.recipient,
   Sender: chosen(message.sender, message.sender_reason),
   Priority: message.priority,

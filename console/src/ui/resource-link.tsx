@@ -8,6 +8,7 @@ type Place = { path: string; scope: string };
 /** The pages of single resources, by the type that the audit log has for them. */
 const PLACES: Readonly<Record<string, Place>> = {
   key: { path: "keys", scope: "keys:read" },
+  compatible_credential: { path: "keys", scope: "keys:read" },
   webhook_endpoint: { path: "endpoints", scope: "webhooks:read" },
   link: { path: "carriers", scope: "links:read" },
   template: { path: "templates", scope: "templates:read" },
