@@ -234,6 +234,11 @@ describe("credentials of compatible APIs", () => {
       await visitor.sees("Twilio API", page.getByRole("row").filter({ hasText: "Through Twilio" }));
       await visitor.choose("Keys");
       const row = page.getByRole("row").filter({ hasText: sid });
+      await row.getByRole("link", { name: "Endpoint" }).click();
+      await visitor.heading(`Twilio: ${sid}`).waitFor();
+      await visitor.choose("Webhooks");
+      await page.getByRole("link", { name: `Twilio: ${sid}` }).waitFor();
+      await visitor.choose("Keys");
       await visitor.sees("type=auth_token", row);
       await create();
       await visitor.sees("another credential has this user name", dialog);

@@ -1,6 +1,7 @@
 /** The dialog that deletes an endpoint. It asks for confirmation, because waiting deliveries are dropped. */
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";
+import { endpointName } from "../lib/format.ts";
 import { navigate } from "../lib/router.tsx";
 import { useApi } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
@@ -18,8 +19,8 @@ export function DeleteEndpoint({ endpoint, onClose }: EndpointDialogProps): JSX.
   return (
     <FormDialog title="Delete the endpoint?" submit="Delete" isDangerous action={action} onClose={onClose}>
       <p>
-        No more events are delivered to <code>{endpoint.url}</code>. The secret and the record of deliveries are deleted. This cannot be
-        undone.
+        No more events are delivered to <code>{endpointName(endpoint)}</code>. The secret and the record of deliveries are deleted. This
+        cannot be undone.
       </p>
     </FormDialog>
   );

@@ -3,6 +3,7 @@ import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
+import { endpointName } from "../lib/format.ts";
 import { useResource, type Resource } from "../lib/resource.ts";
 import { Link, useAddress } from "../lib/router.tsx";
 import { useInterval } from "../lib/timing.ts";
@@ -61,7 +62,7 @@ function LoadedEndpoint({ endpoint, resource }: { endpoint: WebhookEndpoint; res
   });
   return (
     <Page
-      title={endpoint.url}
+      title={endpointName(endpoint)}
       lead={<AllEndpoints />}
       actions={mayWrite && <EndpointButtons isEnabled={endpoint.status === "enabled"} test={test} enable={enable} onOpen={setDialog} />}
     >

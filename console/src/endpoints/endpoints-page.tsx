@@ -2,6 +2,7 @@
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { endpointName } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { useInterval } from "../lib/timing.ts";
 import { useApi, useMay } from "../session/use-session.ts";
@@ -60,9 +61,9 @@ export function EndpointsPage(): JSX.Element {
 const COLUMNS: readonly Column<WebhookEndpoint>[] = [
   {
     name: "URL",
-    cell: ({ id, url }) => (
-      <Link to={`endpoints/${id}`} class="url">
-        {url}
+    cell: (endpoint) => (
+      <Link to={`endpoints/${endpoint.id}`} class="url">
+        {endpointName(endpoint)}
       </Link>
     ),
   },

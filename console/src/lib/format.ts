@@ -60,6 +60,10 @@ const APIS: Readonly<Record<string, string>> = { twilio: "Twilio", kannel: "Kann
 /** The product with which an API is compatible. */
 export const apiTitle = (source: string): string => APIS[source] ?? source;
 
+/** The name to display for an endpoint: its URL. An endpoint of a compatible API has none if each message names its own. */
+export const endpointName = ({ url, description, id }: { url: string; description: string | null; id: string }): string =>
+  url || description || id;
+
 const BYTES = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 /** Formats the size of a file. A megabyte has 1,048,576 bytes, as in the limits of the service. */

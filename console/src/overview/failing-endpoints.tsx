@@ -1,6 +1,7 @@
 /** The endpoints that fail or that failures have disabled. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
+import { endpointName } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
 import { take } from "../lib/take.ts";
@@ -33,10 +34,14 @@ export function FailingEndpoints(): JSX.Element {
           if (failing.length === 0) return <Empty title={all.length === 0 ? "No endpoints" : "No failing endpoints"} />;
           return (
             <ul class="plain-list">
-              {failing.map(({ id, url, failing_since: since, status }) => (
-                <li key={id}>
-                  <Link to={`endpoints/${id}`}>{url}</Link>
-                  {status === "disabled" ? <Status of="disabled" /> : since !== null && <FailingSince iso={since} />}
+              {failing.map((endpoint) => (
+                <li key={endpoint.id}>
+                  <Link to={`endpoints/${endpoint.id}`}>{endpointName(endpoint)}</Link>
+                  {endpoint.status === "disabled" ? (
+                    <Status of="disabled" />
+                  ) : (
+                    endpoint.failing_since !== null && <FailingSince iso={endpoint.failing_since} />
+                  )}
                 </li>
               ))}
             </ul>
