@@ -37,7 +37,7 @@ const parts: DocumentParts = {
       "Connect carriers, add the numbers from which you send, and select links by recipient. See [Connect carriers](/docs/links).",
     "Keys and tokens": "Create, rotate and revoke API keys, and create access tokens. See [Authentication and API keys](/docs/access).",
     "Compatible APIs":
-      "Create users for clients of other products that send through this service. See [Coming from Kannel](/docs/migrate-from-kannel).",
+      "Create users for clients of other products that send through this service. See [Move from Kannel](/docs/migrate-from-kannel).",
     "Audit log": "See who changed what. See [Audit log](/docs/audit).",
     "Request log": "See what was requested, and why it was refused. See [Request log](/docs/request-log).",
   },

@@ -1288,7 +1288,7 @@ export interface paths {
         };
         /**
          * List credentials of compatible APIs
-         * @description Returns the credentials of compatible APIs in this environment, newest first, including revoked ones. Their passwords are not shown. See [Coming from Kannel](/docs/migrate-from-kannel).
+         * @description Returns the credentials of compatible APIs in this environment, newest first, including revoked ones. Their passwords are not shown. See [Move from Kannel](/docs/migrate-from-kannel).
          *
          *     Required scope: `keys:read`.
          */
@@ -1296,7 +1296,7 @@ export interface paths {
         put?: never;
         /**
          * Create a credential of a compatible API
-         * @description Creates a user name and a password with which a client of another product can send through this environment. The response contains the password, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response for 24 hours. See [Coming from Kannel](/docs/migrate-from-kannel).
+         * @description Creates a user name and a password with which a client of another product can send through this environment. The response contains the password, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response for 24 hours. See [Move from Kannel](/docs/migrate-from-kannel).
          *
          *     Required scope: `keys:write`.
          */
@@ -1316,7 +1316,7 @@ export interface paths {
         };
         /**
          * Retrieve a credential of a compatible API
-         * @description Returns a credential: its user name, its settings and its last use. The password is not shown. See [Coming from Kannel](/docs/migrate-from-kannel).
+         * @description Returns a credential: its user name, its settings and its last use. The password is not shown. See [Move from Kannel](/docs/migrate-from-kannel).
          *
          *     Required scope: `keys:read`.
          */
@@ -1325,7 +1325,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a credential of a compatible API
-         * @description Revokes a credential: within a second it stops working, and its client gets no more inbound messages. The outcomes of messages that it has sent are still reported. Revoking it again changes nothing. See [Coming from Kannel](/docs/migrate-from-kannel).
+         * @description Revokes a credential: within a second it stops working, and its client gets no more inbound messages. The outcomes of messages that it has sent are still reported. Revoking it again changes nothing. See [Move from Kannel](/docs/migrate-from-kannel).
          *
          *     Required scope: `keys:write`.
          */

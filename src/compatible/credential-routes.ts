@@ -25,7 +25,7 @@ export const compatibleCredentialRoutes = (db: Database, changer: CredentialChan
     operationId: "createCompatibleCredential",
     summary: "Create a credential of a compatible API",
     description:
-      "Creates a user name and a password with which a client of another product can send through this environment. The response contains the password, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response for 24 hours. See [Coming from Kannel](/docs/migrate-from-kannel).",
+      "Creates a user name and a password with which a client of another product can send through this environment. The response contains the password, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response for 24 hours. See [Move from Kannel](/docs/migrate-from-kannel).",
     body: NewCredentialBody,
     reply: { status: 201, description: "The credential was created.", schema: CompatibleCredentialWithSecret, hasLocation: true },
     problems: ["key_outlives_credential", "already_exists", "endpoint_url_refused", "too_many_endpoints"],
@@ -38,7 +38,7 @@ export const compatibleCredentialRoutes = (db: Database, changer: CredentialChan
     operationId: "listCompatibleCredentials",
     summary: "List credentials of compatible APIs",
     description:
-      "Returns the credentials of compatible APIs in this environment, newest first, including revoked ones. Their passwords are not shown. See [Coming from Kannel](/docs/migrate-from-kannel).",
+      "Returns the credentials of compatible APIs in this environment, newest first, including revoked ones. Their passwords are not shown. See [Move from Kannel](/docs/migrate-from-kannel).",
     query: PageQuery,
     reply: {
       status: 200,
@@ -56,7 +56,7 @@ export const compatibleCredentialRoutes = (db: Database, changer: CredentialChan
     operationId: "getCompatibleCredential",
     summary: "Retrieve a credential of a compatible API",
     description:
-      "Returns a credential: its user name, its settings and its last use. The password is not shown. See [Coming from Kannel](/docs/migrate-from-kannel).",
+      "Returns a credential: its user name, its settings and its last use. The password is not shown. See [Move from Kannel](/docs/migrate-from-kannel).",
     params: Params,
     reply: { status: 200, description: "The credential.", schema: CompatibleCredentialRecord },
     problems: ["not_found"],
@@ -71,7 +71,7 @@ export const compatibleCredentialRoutes = (db: Database, changer: CredentialChan
     operationId: "revokeCompatibleCredential",
     summary: "Revoke a credential of a compatible API",
     description:
-      "Revokes a credential: within a second it stops working, and its client gets no more inbound messages. The outcomes of messages that it has sent are still reported. Revoking it again changes nothing. See [Coming from Kannel](/docs/migrate-from-kannel).",
+      "Revokes a credential: within a second it stops working, and its client gets no more inbound messages. The outcomes of messages that it has sent are still reported. Revoking it again changes nothing. See [Move from Kannel](/docs/migrate-from-kannel).",
     params: Params,
     reply: { status: 200, description: "The revoked credential.", schema: CompatibleCredentialRecord },
     problems: ["not_found"],

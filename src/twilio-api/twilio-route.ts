@@ -52,7 +52,7 @@ export function routesOf({ users, box }: RowParts, rows: readonly TwilioRow[]): 
     path: `${PREFIX}${path}`,
     operationId,
     summary: `${method} ${path} of Twilio's API`,
-    description: "See Coming from Twilio.",
+    description: "See Move from Twilio.",
     tag: "Compatible APIs",
     scope,
     isIdempotent: false,
