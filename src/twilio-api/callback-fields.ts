@@ -1,12 +1,12 @@
 /** The fields of the requests to a client: the status of a message, and an inbound message. */
+import type { ReadyMedia } from "../media/media.ts";
 import type { MessageRecord } from "../messages/message.ts";
 import { countryOf, digitsOf, type Recipient } from "../model/phone-number.ts";
-import { API_VERSION, twilioErrorOf, filesOfRecord, sidOfRecord, twilioStatus } from "./message-resource.ts";
+import { API_VERSION, twilioErrorOf, sidOfRecord, twilioStatus } from "./message-resource.ts";
 import { writeAddress } from "./new-message.ts";
 import type { Fields } from "./signature.ts";
 import { mediaSid } from "./sids.ts";
 import type { SourceDetails } from "./source-details.ts";
-import { decodeId } from "../model/id.ts";
 
 const addressesOf = ({ channel, sender, recipient }: MessageRecord): { From: string; To: string } => ({
   From: sender === null ? "" : writeAddress(channel, sender),
@@ -30,10 +30,9 @@ export function statusFields(record: MessageRecord, accountSid: string, { servic
   };
 }
 
-/** `baseUrl`: the URL of this API as the client knows it. Without it, the files of a message have no URLs. */
-export function inboundFields(record: MessageRecord, accountSid: string, baseUrl: string | null): Fields {
+/** `files`: those that can be read. `baseUrl`: the URL of this API as the client knows it. Without it, files have no URLs. */
+export function inboundFields(record: MessageRecord, accountSid: string, files: readonly ReadyMedia[], baseUrl: string | null): Fields {
   const sid = sidOfRecord(record);
-  const files = filesOfRecord(record);
   return {
     ...addressesOf(record),
     AccountSid: accountSid,
@@ -49,7 +48,7 @@ export function inboundFields(record: MessageRecord, accountSid: string, baseUrl
     ...countryField("ToCountry", record.recipient),
     ...(record.channel === "whatsapp" && record.sender?.startsWith("+") ? { WaId: digitsOf(record.sender as Recipient) } : {}),
     ...contentFields(record),
-    ...(baseUrl === null ? {} : mediaFields(record, `${baseUrl}/${API_VERSION}/Accounts/${accountSid}/Messages/${sid}/Media`)),
+    ...mediaFields(files, baseUrl && `${baseUrl}/${API_VERSION}/Accounts/${accountSid}/Messages/${sid}/Media`),
   };
 }
 
@@ -70,10 +69,10 @@ function contentFields({ content }: MessageRecord): Fields {
 
 const field = (name: string, value: string | null): Fields => (value === null ? {} : { [name]: value });
 
-function mediaFields(record: MessageRecord, below: string): Fields {
-  const urls = filesOfRecord(record).flatMap(({ media_id: text }, index): [string, string][] => {
-    const id = decodeId("media", text);
-    return id === undefined ? [] : [[`MediaUrl${index}`, `${below}/${mediaSid(id)}`]];
-  });
-  return Object.fromEntries(urls);
+function mediaFields(files: readonly ReadyMedia[], below: string | null): Fields {
+  const fields = files.flatMap(({ id, contentType }, index): [string, string][] => [
+    [`MediaContentType${index}`, contentType],
+    ...(below === null ? [] : [[`MediaUrl${index}`, `${below}/${mediaSid(id)}`] as [string, string]]),
+  ]);
+  return Object.fromEntries(fields);
 }

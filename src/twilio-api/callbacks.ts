@@ -5,13 +5,15 @@ import type { Database } from "../database/database.ts";
 import { parseBoundedUrl, resolveUrl } from "../lib/urls.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import { isReady } from "../media/media.ts";
 import { readSourceDetails } from "../messages/accept.ts";
 import type { MessageRecord } from "../messages/message.ts";
 import { decodeId, toId } from "../model/id.ts";
 import type { HttpOutcome, HttpRequest, HttpResponse } from "../outbound/http-client.ts";
-import { isSuccess, type CallbackForm, type ClaimedDelivery, type UnusableResponse } from "../webhooks/attempt.ts";
+import { isSuccess, type CallbackForm, type ClaimedDelivery, type NotYet, type UnusableResponse } from "../webhooks/attempt.ts";
 import { twilioSettings } from "./api.ts";
 import { inboundFields, statusFields } from "./callback-fields.ts";
+import { readFiles } from "./queries.ts";
 import { sendTwimlReply, type Replying } from "./replies.ts";
 import { signedRequest } from "./signature.ts";
 import { accountSid } from "./sids.ts";
@@ -48,18 +50,22 @@ async function callStatus(
 // Twilio follows more, but a client that needs several does not end.
 const MAX_REDIRECTS = 5;
 
-/** The response to an inbound message can send replies, and name another URL that gives the rest. */
+/** The client is called when the files of the message are downloaded, because it reads them at once. Its response can send replies, and name another
+ *  URL that gives the rest. */
 async function callInbound(
   parts: CallbackParts,
   { endpoint, row }: ClaimedDelivery,
   record: MessageRecord,
   call: Call,
-): Promise<HttpOutcome | UnusableResponse | undefined> {
+): Promise<HttpOutcome | UnusableResponse | NotYet | undefined> {
+  const files = await readFiles(parts.db, endpoint, record);
+  if (files.some(({ status }) => status === "pending")) return { kind: "not_yet" };
   const { credential, token } = await readSigner(parts, endpoint);
   const { base_url: base } = twilioSettings(credential.settings);
   const fields = inboundFields(
     record,
     accountSid(endpoint),
+    files.filter(isReady),
     base ?? (parts.twilioHost === undefined ? null : `https://api.${parts.twilioHost}`),
   );
   let url: URL | undefined = urlOf(endpoint.url);

@@ -12,6 +12,7 @@ import { isoTime } from "../lib/time.ts";
 import { PAGING, requireKnown } from "./forms.ts";
 import { findOwnMessage } from "./message-routes.ts";
 import { filesOfRecord, rfc2822, sidOfRecord } from "./message-resource.ts";
+import { readFiles } from "./queries.ts";
 import { mediaOfSid, mediaSid } from "./sids.ts";
 import { jsonReply, notFound, type TwilioRequest, type TwilioRow } from "./twilio-route.ts";
 
@@ -67,9 +68,7 @@ async function listMedia(db: Database, request: TwilioRequest): Promise<RouteRes
   const { credential, accountSid, parameters, path } = request;
   requireKnown(parameters, PAGING);
   const message = await findOwnMessage(db, request, "MessageSid");
-  const ids = filesOfRecord(messageRecord(message)).flatMap(({ media_id: text }) => decodeId("media", text) ?? []);
-  const found = await Promise.all(ids.map((id) => findMedia(db, credential, id)));
-  const media = found.filter((each) => each !== undefined);
+  const media = await readFiles(db, credential, messageRecord(message));
   return jsonReply({
     end: Math.max(0, media.length - 1),
     first_page_uri: `${path}?PageSize=50&Page=0`,

@@ -2,8 +2,12 @@
 import type { Queryable } from "../database/database.ts";
 import { sql } from "../database/sql.ts";
 import { uuidToText } from "../lib/uuid.ts";
-import { idKey, type AccountId, type MessageId } from "../model/id.ts";
+import type { Media } from "../media/media.ts";
+import { findMedia } from "../media/queries.ts";
+import type { MessageRecord } from "../messages/message.ts";
+import { decodeId, idKey, type AccountId, type MessageId } from "../model/id.ts";
 import type { Owner } from "../model/owner.ts";
+import { filesOfRecord } from "./message-resource.ts";
 import type { SourceDetails } from "./source-details.ts";
 
 type Identified = { id: MessageId };
@@ -25,6 +29,13 @@ export async function readDetails<M extends Identified>(
    where m.source = 'twilio' and m.source_details is not null`);
   const found = new Map(rows.map((row) => [idKey(row.id), row.source_details]));
   return new Map(messages.map((message) => [message, found.get(idKey(message.id)) ?? {}]));
+}
+
+/** The files of a message that were not deleted. */
+export async function readFiles(db: Queryable, owner: Owner, record: MessageRecord): Promise<Media[]> {
+  const ids = filesOfRecord(record).flatMap(({ media_id: text }) => decodeId("media", text) ?? []);
+  const found = await Promise.all(ids.map((id) => findMedia(db, owner, id)));
+  return found.filter((media) => media !== undefined);
 }
 
 type AccountRow = { name: string; created_at: Date };

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { uuidFromText } from "../lib/uuid.ts";
+import { newUuid, uuidFromText } from "../lib/uuid.ts";
 import { HttpClient, type HttpOutcome, type HttpRequest } from "../outbound/http-client.ts";
 import { attemptDelivery, CALLBACK_LIMITS, type AttemptParts, type ClaimedDelivery } from "./attempt.ts";
 
@@ -50,4 +50,20 @@ test("all calls of a callback, and what follows them, end within its limit", asy
     await client.close();
     server.close();
   }
+});
+
+test("a callback that must wait for a file is looked at again, and is no attempt", async () => {
+  const parts = { clock: { now: Date.now }, forms: new Map([["twilio", async () => ({ kind: "not_yet" })]]) } as unknown as AttemptParts;
+  const settle = async (ageMs: number) => {
+    const id = newUuid(Date.now() - ageMs);
+    const row = { id, event_id: id, endpoint_id: id, type: "message.received", record: "{}", attempts: 2, trace: null };
+    const delivery = { row, endpoint: { id, source: "twilio" } } as unknown as ClaimedDelivery;
+    return attemptDelivery(parts, delivery, { signal: new AbortController().signal, limitMs: 10_000 });
+  };
+  const [young, older, old] = [await settle(0), await settle(10_000), await settle(3_600_000)];
+  for (const { settlement, reply } of [young, older, old])
+    assert.deepEqual([settlement.outcome, settlement.attempts, settlement.attempt, reply], ["later", 2, "[]", undefined]);
+  assert.equal(young.settlement.delayMs, 1_000);
+  assert.ok((older.settlement.delayMs ?? 0) >= 10_000 && (older.settlement.delayMs ?? 0) < 60_000);
+  assert.equal(old.settlement.delayMs, 60_000);
 });

@@ -2,6 +2,7 @@
 import { eventText } from "../events/event.ts";
 import { encodeId } from "../model/id.ts";
 import { isoTime } from "../lib/time.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import { parseBoundedUrl } from "../lib/urls.ts";
 import { childOf, traceHeaders, type Trace } from "../lib/trace.ts";
 import { describeFailure, timedOut } from "../outbound/failure.ts";
@@ -25,7 +26,14 @@ export type ClaimedDelivery = { row: ClaimedRow & { type: string; record: string
 export type CallbackForm = (
   delivery: ClaimedDelivery,
   call: (request: HttpRequest) => Promise<HttpOutcome>,
-) => Promise<HttpOutcome | UnusableResponse | undefined>;
+) => Promise<HttpOutcome | UnusableResponse | NotYet | undefined>;
+
+/** The call must wait for something, such as a file that is being downloaded. No attempt is counted. */
+export type NotYet = { kind: "not_yet" };
+
+// After each wait of an event it is twice as old, so a long wait takes few looks.
+const LEAST_WAIT_MS = 1_000;
+const MOST_WAIT_MS = 60_000;
 
 /** A response whose instructions cannot be carried out. The client has processed the request, so it is not called again. */
 export type UnusableResponse = { kind: "unusable"; response: HttpResponse; error: Error };
@@ -91,6 +99,7 @@ async function attemptCallback(
     return callbackClient.call(request, signal);
   };
   const result = await Promise.race([form(delivery, call).catch((error: Error) => notCalled(error)), endOf(signal, limitMs)]);
+  if (result?.kind === "not_yet") return { settlement: waiting(row, startedAt), reply: undefined, isGone: false };
   const reply = result?.kind === "unusable" ? unusable(result) : result;
   if (reply === undefined) return { settlement: settledWithoutAttempt(row, "dropped"), reply, isGone: false };
   span?.end(outcomeOf(reply), !isSuccess(reply));
@@ -178,6 +187,12 @@ function settlementOf({ row }: ClaimedDelivery, reply: HttpOutcome, startedAtMs:
   if (isAnswered && reply.status === GONE) return { ...settlement, outcome: "failed", delayMs: null };
   const delayMs = retryDelayMs(attempts, isAnswered ? reply.retryAfterMs : null) ?? null;
   return { ...settlement, outcome: delayMs === null ? "failed" : "later", delayMs };
+}
+
+function waiting(row: ClaimedRow, nowMs: number): Settlement {
+  const ageMs = nowMs - uuidTimeMs(row.event_id);
+  const delayMs = Math.min(MOST_WAIT_MS, Math.max(LEAST_WAIT_MS, ageMs));
+  return { row, outcome: "later", delayMs, attempts: row.attempts, attempt: "[]" };
 }
 
 /** The settlement without an attempt: `failed` because the endpoint is disabled, `dropped` because the endpoint or the event does not exist

@@ -1,7 +1,7 @@
 /** Twilio's callbacks: statuses and inbound messages, checked with Twilio's own package, and the replies in TwiML. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
@@ -175,6 +175,27 @@ describe("an inbound message", () => {
       To: FROM,
       ToCountry: "US",
     });
+  });
+
+  test("with a picture is sent when the picture can be read", async () => {
+    const read: unknown[] = [];
+    let user: TwilioUser | undefined;
+    /** Reads the picture before the response, as applications do. */
+    const take = async (body: string, response: ServerResponse): Promise<void> => {
+      const { NumMedia, MediaUrl0 = "", MediaContentType0 } = Object.fromEntries(new URLSearchParams(body));
+      const authorization = `Basic ${Buffer.from(`${user?.sid}:${user?.token}`).toString("base64")}`;
+      const file = await fetch(MediaUrl0, { headers: { authorization } });
+      read.push([NumMedia, MediaContentType0, file.status, file.headers.get("content-type"), (await file.bytes()).length > 0]);
+      response.end();
+    };
+    const client = bodyServer((_, body, response) => void take(body, response)).listen(0, "127.0.0.1");
+    await once(client, "listening");
+    const url = `http://127.0.0.1:${(client.address() as AddressInfo).port}/sms`;
+    user = await twilioUser(godwit, { account: "pictures", settings: { sms_url: url, base_url: `${godwit.url}/twilio` } });
+    await user.client.messages.create({ to: "whatsapp:+15005550019", from: `whatsapp:${FROM}`, body: "Hello" });
+    await until("the call", () => read.length > 0 || undefined);
+    client.close();
+    assert.deepEqual(read, [["1", "image/png", 200, "image/png", true]]);
   });
 
   test("is answered with the messages of a TwiML response, in their order", async () => {
