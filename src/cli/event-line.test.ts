@@ -13,6 +13,14 @@ test("the line of an event has the number of the person, for both directions", (
   assert.ok(inbound.includes("msg_2  +14155550123") && !inbound.includes("+14155550100"), inbound);
 });
 
+test("the line of an event has the error of its message or its file", () => {
+  const lineOf = (type: string, data: object): string => eventLine({ id: "evt_1", type, data: JSON.stringify({ data }) });
+  const message = { id: "msg_1", recipient: "+14155550123", error: { code: "blocked_by_carrier" } };
+  assert.ok(lineOf("message.undelivered", { message }).includes("blocked_by_carrier"));
+  assert.ok(lineOf("media.failed", { media: { id: "media_1", error: "media_refused" } }).includes("media_refused"));
+  assert.ok(!lineOf("media.ready", { media: { id: "media_1", error: null } }).includes("null"));
+});
+
 test("a refused connection asks whether the service is running", () => {
   const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:8080"), { code: "ECONNREFUSED" });
   assert.equal(

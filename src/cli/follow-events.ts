@@ -118,16 +118,17 @@ type EventSubject = {
   sender?: string | null;
   recipient?: string;
   in_reply_to?: string | null;
-  error?: { code: string } | null;
+  source?: string;
+  /** Null if there is none. */
+  errorCode: string | null;
 };
 
-/** Returns the subject of the event: the one record that its data contains. */
+/** Returns the subject of the event: the one record that its data contains. The error of a message has a code, and that of media is one. */
 export function eventSubject(data: unknown): { name: string; record: EventSubject } {
-  const found = Object.entries((data ?? {}) as Record<string, EventSubject>).find(
-    ([, value]) => typeof value === "object" && value !== null,
-  );
-  const [name = "", record = {}] = found ?? [];
-  return { name, record };
+  const records = (data ?? {}) as Record<string, EventSubject & { error?: { code: string } | string | null }>;
+  const [name = "", record] = Object.entries(records).find(([, value]) => typeof value === "object" && value !== null) ?? [];
+  const error = record?.error ?? null;
+  return { name, record: { ...record, errorCode: typeof error === "object" ? (error?.code ?? null) : error } };
 }
 
 /** Returns the id of the message that the event is about. */
@@ -144,7 +145,7 @@ export function eventLine({ id, type, data }: FollowedEvent): string {
   const person = record.direction === "inbound" ? (record.sender ?? undefined) : record.recipient;
   const what = [record.id, person].filter((part) => part !== undefined).join("  ");
   const status = type.slice(type.indexOf(".") + 1);
-  const error = record.error ? `  ${paintStatus(status, record.error.code)}` : "";
+  const error = record.errorCode === null ? "" : `  ${paintStatus(status, record.errorCode)}`;
   const timestamp = typeof event["timestamp"] === "string" ? event["timestamp"] : "";
   return `${paint("dim", timestamp)}  ${paintStatus(status, type.padEnd(19))}  ${what}${error}  ${paint("dim", `(${id})`)}`;
 }

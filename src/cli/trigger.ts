@@ -41,6 +41,7 @@ const CAUSES: Readonly<Record<string, () => ApiRecord>> = {
   }),
   "recipient.opted_out": () => ({ recipient: REPLIES_STOP }),
   "recipient.opted_in": () => ({ recipient: REPLIES_STOP }),
+  "media.ready": () => ({ recipient: "+15005550019", channel: "whatsapp" }),
   "batch.completed": () => ({ recipient: DELIVERED }),
 };
 
@@ -143,7 +144,9 @@ async function waitFor(
 /** Whether the event is about the record, or about a reply of its recipient. */
 function isAbout({ data, timestamp }: ApiRecord, subject: ApiRecord, sinceMs: number): boolean {
   const { name, record } = eventSubject(data);
-  if (name === "suppression") return record.recipient === subject["recipient"] && Date.parse(String(timestamp)) >= sinceMs;
+  const isNew = Date.parse(String(timestamp)) >= sinceMs;
+  if (name === "suppression") return record.recipient === subject["recipient"] && isNew;
+  if (name === "media") return record.source === "inbound" && isNew;
   return record.id === subject["id"] || record.in_reply_to === subject["id"];
 }
 
@@ -151,5 +154,5 @@ function show({ flags }: Input, event: ApiRecord): void {
   if (flags["json"] === true) return print(flags, event);
   const { id, type, timestamp, data } = event;
   const { record } = eventSubject(data);
-  print(flags, { event: id, type, timestamp, subject: record.id, recipient: record.recipient ?? null, error: record.error?.code ?? null });
+  print(flags, { event: id, type, timestamp, subject: record.id, recipient: record.recipient ?? null, error: record.errorCode });
 }
