@@ -61,8 +61,8 @@ step("npm packs the package", async () => {
   assert.equal(packed.status, 0, packed.stderr);
 });
 
-step("npm installs the package into /opt/godwit", async () => {
-  const prefix = join(folder, "upper", "opt", "godwit");
+step("npm installs the package into the folder of its version", async () => {
+  const prefix = join(folder, "upper", "opt", `godwit-${VERSION}`);
   mkdirSync(prefix, { recursive: true });
   const source = isRegistryReachable() ? "--prefer-offline" : "--offline";
   const args = ["install", "--global", "--prefix", prefix, source, "--no-audit", "--no-fund", "--loglevel=error"];
@@ -90,6 +90,7 @@ step("the container boots", async () => {
 });
 
 const INSTALL = `
+ln -sfT godwit-${VERSION} /opt/godwit
 cd /opt/godwit/lib/node_modules/godwit/packaging
 install -m 0644 godwit.sysusers /usr/lib/sysusers.d/godwit.conf && systemd-sysusers
 install -m 0644 godwit.service /etc/systemd/system/godwit.service
@@ -141,6 +142,29 @@ step("reload changes the links, and keeps the process", async () => {
   const godwit = "set -a; . /etc/godwit/godwit.env; GODWIT_DATA_DIR=/var/lib/godwit /opt/godwit/bin/godwit";
   await until("the new link", () => /second/.test(shell(`${godwit} links`).stdout), COMMAND_MS);
   assert.equal(property("MainPID"), pid);
+});
+
+const NEXT = "9.8.7";
+const SWITCH = `
+ln -sfT godwit-$NEW /opt/godwit
+install -m 0644 /opt/godwit/lib/node_modules/godwit/packaging/godwit.service /etc/systemd/system/godwit.service
+systemctl daemon-reload
+systemctl restart godwit
+`;
+
+step("the commands of docs/upgrading.md change to the next version and back", async () => {
+  const page = readFileSync(join(ROOT, "docs", "upgrading.md"), "utf8");
+  for (const version of ["NEW", "OLD"])
+    for (const line of SWITCH.replace("NEW", version).trim().split("\n")) assert.ok(page.includes(`\n${line}\n`), line);
+  const next = `/opt/godwit-${NEXT}`;
+  succeed(`cp -a /opt/godwit-${VERSION} ${next}`);
+  succeed(`sed -i 's/"version": "${VERSION}"/"version": "${NEXT}"/' ${next}/lib/node_modules/godwit/package.json`);
+  for (const version of [NEXT, VERSION]) {
+    succeed(SWITCH, { NEW: version });
+    assert.equal(succeed(`readlink /proc/${property("MainPID")}/exe`).split("/")[2], `godwit-${version}`);
+    assert.match(succeed("/opt/godwit/bin/godwit version"), new RegExp(`^godwit ${RegExp.escape(version)} `));
+    assert.match(await sendMessage(), /delivered/);
+  }
 });
 
 step("systemd starts the service again after kill -9, with the embedded database", async () => {
