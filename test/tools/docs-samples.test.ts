@@ -94,6 +94,15 @@ describe("samples", () => {
     for (const { page, line, notRun } of left) assert.ok((notRun ?? "").length > 10, `${page}:${line}`);
   });
 
+  // libpq takes a relative path for the name of a host.
+  test("a folder of the socket of PostgreSQL is an absolute path", () => {
+    for (const page of pages())
+      for (const [, path = ""] of readFileSync(join(ROOT, page), "utf8").matchAll(
+        /(?:\b(?:psql|pg_\w+)\b[^\n|;`]*? (?:-h ?|--host[= ])|[?&"' ]host=)(\S*\/\S*)/g,
+      ))
+        assert.match(path, /^"?[/$]/, `${page}: ${path}`);
+  });
+
   test("TypeScript compiles strictly", async () => {
     const found = pages()
       .flatMap((page) => samplesOf(page))
