@@ -106,6 +106,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("upgrading", "Upgrade", "New versions beside running nodes, and a newer PostgreSQL"),
       page("retention", "Data retention", "Which data is deleted, and when"),
       page("tracing", "Tracing", "Spans for an OpenTelemetry collector"),
+      page("emergencies", "Emergencies", "Stop all sending or one account, a leaked or lost key, unknown outcomes"),
       page("alerts", "Runbooks", "What to do for each alert"),
       page("troubleshooting", "Troubleshooting", "Symptoms, their causes, and what to do"),
     ],
