@@ -5,6 +5,7 @@ import { ERASED } from "../model/phone-number.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type ProviderReference, type Signal, type StoredParts } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
+import { logOutcome } from "../messages/log-outcome.ts";
 import { applyToPart } from "../messages/parts.ts";
 import { RECIPIENT_OPTED_OUT, type Receipt } from "../providers/provider.ts";
 import type { CarrierConsent } from "./carrier-consent.ts";
@@ -166,7 +167,7 @@ export class Receipts {
   }
 
   async #advancePart(link: string, message: Message, part: number, receipt: Receipt): Promise<void> {
-    const { db, wakeWebhooks, advancer, watch, receiptWaitMs } = this.#parts;
+    const { db, wakeWebhooks, advancer, watch, log, receiptWaitMs } = this.#parts;
     const nowMs = advancer.now();
     const signalFor = (locked: Message): Signal => ({
       ...receiptSignal(link, locked, receipt, { nowMs, receiptWaitMs, part }).signal,
@@ -174,7 +175,10 @@ export class Receipts {
     });
     const change = await db.transaction((tx) => applyToPart(tx, message, part, { signalFor, nowMs }));
     wakeWebhooks();
-    if (change !== undefined && change.after.sequence > change.before.sequence) watch.advanced(change.after);
+    if (change !== undefined) {
+      if (change.after.sequence > change.before.sequence) watch.advanced(change.after);
+      logOutcome(log, change);
+    }
     watch.received(link, receipt.status, change?.entry.isIgnored ?? true);
   }
 

@@ -9,8 +9,10 @@ import { findOut } from "../database/find-out.ts";
 import { GroupCommit, LOCK_TIMEOUT_MS } from "../database/group-commit.ts";
 import { isLockRefused } from "../database/short-locks.ts";
 import { moment, type Moment } from "../lib/time.ts";
+import type { Log } from "../model/log.ts";
 import { writeChanges } from "./advance-statement.ts";
 import type { Change } from "./change.ts";
+import { logOutcome } from "./log-outcome.ts";
 import { messageRecord, type Message } from "./message.ts";
 
 /** Writes the changes that still apply, in the transaction of `db`. Returns for each whether it was written. */
@@ -53,6 +55,8 @@ export type AdvancerParts = {
   /** Undefined in a process that does not deliver webhooks. */
   webhookHandover?: WebhookHandover | undefined;
   watch: { advanced(after: Message): void };
+  /** Undefined in a command, which prints what it does. */
+  log?: Log | undefined;
 };
 
 /** Writes changes by group commit: changes that arrive together share a transaction. */
@@ -100,7 +104,7 @@ export class Advancer {
   }
 
   async #commit(changes: readonly Change[], lockTimeoutMs: number): Promise<(Moment | false)[]> {
-    const { db, wakeWebhooks, webhookHandover, watch } = this.#parts;
+    const { db, wakeWebhooks, webhookHandover, watch, log } = this.#parts;
     // All batches lock messages in the order of their ids, so two batches cannot deadlock.
     const order = changes.map((_, index) => index).toSorted((a, b) => compareIds(changes[a], changes[b]));
     const sorted = order.map((index) => changes[index] as Change);
@@ -123,8 +127,10 @@ export class Advancer {
     order.forEach((index, position) => {
       const isDone = done.has(position);
       outcomes[index] = isDone && startedAt;
-      const { before, after } = changes[index] as Change;
-      if (isDone && after.sequence > before.sequence) watch.advanced(after);
+      if (!isDone) return;
+      const change = changes[index] as Change;
+      if (change.after.sequence > change.before.sequence) watch.advanced(change.after);
+      if (log !== undefined) logOutcome(log, change);
     });
     const last = order.findLast((_, position) => done.has(position));
     if (last !== undefined && this.#lastChanges.push(changes[last] as Change) > LAST_CHANGES) this.#lastChanges.shift();

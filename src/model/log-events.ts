@@ -1,4 +1,4 @@
-/** Every event that a warning or an error in the log can have, with its level. The log accepts no other name. docs/log-events.md says what each
+/** Every event of the log, with its level. A warning and an error have one, and the log accepts no other name. docs/log-events.md says what each
  *  event means and what the operator does about it. */
 
 export const LOG_EVENTS = {
@@ -13,8 +13,10 @@ export const LOG_EVENTS = {
   "delivery.late_response_lost": "error",
   "delivery.lease_renewal_failed": "error",
   "delivery.link_throttled": "warn",
+  "delivery.message_failed": "info",
   "delivery.notifications_kept": "warn",
   "delivery.on_hold": "warn",
+  "delivery.outcome_unknown": "warn",
   "delivery.parts_not_joined": "warn",
   "delivery.preference_unowned": "warn",
   "delivery.receipt_forged": "warn",
@@ -95,10 +97,10 @@ export const LOG_EVENTS = {
   "webhooks.release_failed": "error",
   "webhooks.settle_failed": "error",
   "webhooks.worker_failed": "error",
-} as const satisfies Readonly<Record<string, "warn" | "error">>;
+} as const satisfies Readonly<Record<string, "info" | "warn" | "error">>;
 
 export type LogEvent = keyof typeof LOG_EVENTS;
 /** The events of one level. */
-export type EventOf<Level extends "warn" | "error"> = {
+export type EventOf<Level extends "info" | "warn" | "error"> = {
   [Event in LogEvent]: (typeof LOG_EVENTS)[Event] extends Level ? Event : never;
 }[LogEvent];

@@ -104,11 +104,14 @@ export function logTo(
   };
 }
 
+/** Events about one message each: the log names every one of them. */
+const UNLIMITED: ReadonlySet<LogEvent> = new Set<LogEvent>(["delivery.outcome_unknown"]);
+
 /** The log with a limit for the lines of each warning and error. A failure is an event with the code of its error. */
 function limited(log: Logger, limit: LineLimit): Log {
   const write = (level: "warn" | "error", fields: { event: LogEvent; error?: LoggedError }, message: string): void => {
     const { event, error } = fields;
-    const left = limit.take(`${event} ${error?.code ?? error?.name ?? ""}`, performance.now());
+    const left = UNLIMITED.has(event) ? 0 : limit.take(`${event} ${error?.code ?? error?.name ?? ""}`, performance.now());
     if (left !== undefined) log[level](left === 0 ? fields : { ...fields, lines_left_out: left }, message);
   };
   return {

@@ -5,6 +5,7 @@ import type { Database } from "../database/database.ts";
 import type { Week } from "../database/partitions.ts";
 import { advance } from "../messages/advance.ts";
 import { changeBy, type Change, type Signal } from "../messages/change.ts";
+import { logOutcome } from "../messages/log-outcome.ts";
 import type { Message } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN, type Status } from "../messages/states.ts";
 import { deleteQueueRows, readUnfinished } from "./queries.ts";
@@ -26,10 +27,9 @@ export async function finishStuck(db: Database, week: Week, { nowMs, log }: { no
   let finished = 0;
   for (;;) {
     const page = await readUnfinished(db, week, PAGE);
-    const done = await advance(
-      db,
-      page.flatMap((message) => endOf(message, nowMs) ?? []),
-    );
+    const changes = page.flatMap((message) => endOf(message, nowMs) ?? []);
+    const done = await advance(db, changes);
+    changes.forEach((change, index) => done[index] === true && logOutcome(log, change));
     const count = done.filter(Boolean).length;
     finished += count;
     // Messages that change at this moment are not stuck. The next turn looks again.

@@ -88,13 +88,19 @@ test("a kill before the response: messages are held, resolved by receipts with o
   await scene.kill(doomed);
   const left = new Map(receipts);
   await scene.lapse();
-  await scene.start();
+  const { run } = await scene.start();
   // A receipt with our reference would find its message before the next process does.
   await until("the holds", async () => (await scene.rows("select from messages where has_unknown")).length === WINDOW);
   answers.resolve();
   await scene.settle();
   const traces = await assertAccounted(scene, 150);
   context.diagnostic(tally(traces));
+  const warned = run.logs.filter(({ event, status }) => event === "delivery.outcome_unknown" && status === "sending");
+  assert.deepEqual(
+    warned.map((line) => String(line["message_id"])).toSorted(),
+    [...left.keys()].toSorted(),
+    "the log names each held message",
+  );
   for (const { id, status, lines, timeline } of traces) {
     assert.equal(lines.length, 1, `${id} was submitted ${lines.length} times`);
     const isNamed = left.get(id);
