@@ -1,26 +1,43 @@
 /** godwit find: finds messages of all accounts. */
+import type { Flags } from "../config.ts";
 import { isoTime } from "../lib/time.ts";
-import { uuidTimeMs } from "../lib/uuid.ts";
-import type { FoundMessage } from "../messages/search-queries.ts";
-import { parseSearch, searchMessages } from "../messages/search.ts";
+import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
+import type { FoundMessage, ListFilter } from "../messages/search-queries.ts";
+import { parseSearch, readTimeline, searchMessages, type FoundEntry, type Search } from "../messages/search.ts";
+import { STATUSES, type Status } from "../messages/states.ts";
 import { decodeId, encodeId } from "../model/id.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { isUserId } from "../model/phone-number.ts";
-import { textFlag, UsageError, type Command, type Input } from "./command.ts";
-import { print, say } from "./output.ts";
+import { readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { formatTable, print, say } from "./output.ts";
 import { withDatabase } from "./with-database.ts";
 
 const MAX_LIMIT = 100;
+const DEFAULT_SINCE = "1h";
+const DEFAULT_SINCE_SECONDS = 3_600;
+const MAX_SINCE_SECONDS = 7 * 86_400;
+const FILTERS = ["status", "error", "link", "since"] as const;
 
 export const find: Command = {
   name: "find",
   about: [
-    "Finds the messages of all accounts by a message id (msg_…), by the id of the request that sent them (req_…), by a complete number (+…), or by the carrier's id. A number is found as the recipient and as the sender of inbound messages. A carrier's id is found for GODWIT_RECEIPT_WAIT, and seven days more without a receipt.",
+    "Finds the messages of all accounts by a message id (msg_…), by the id of the request that sent them (req_…), by a complete number (+…), or by the carrier's id. A number is found as the recipient and as the sender of inbound messages. A carrier's id is found for GODWIT_RECEIPT_WAIT, and seven days more without a receipt. If there is one message, its timeline follows: each change of its status, each attempt and each receipt, the oldest first.",
+    "With --status, --error, --link or --since it lists the messages of all accounts that were created in the last hour, or in the time of --since, the newest first. It reads half a million messages at most, and then says where to continue.",
     "Each search is recorded in the audit log of the installation, and in that of each account whose messages it prints, with their ids. Numbers are masked without --numbers. Texts are never printed.",
     "Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
   ],
-  usage: ["find ID|NUMBER [--limit NUMBER] [--before ID] [--numbers] [--json]"],
+  usage: [
+    "find ID|NUMBER [--limit NUMBER] [--before ID] [--numbers] [--json]",
+    "find [--status STATUS] [--error CODE] [--link NAME] [--since TIME] [--limit NUMBER] [--before ID] [--numbers] [--json]",
+  ],
   flags: {
+    status: { value: "STATUS", choices: STATUSES, help: "list messages with this status" },
+    error: { value: "CODE", help: "list messages with this error code" },
+    link: { value: "NAME", help: "list messages whose last attempt was on this link" },
+    since: {
+      value: "TIME",
+      help: `list messages that were created in this time until now, such as 15m; 7d at most; default ${DEFAULT_SINCE}`,
+    },
     limit: { value: "NUMBER", fallback: "25", help: "how many messages, the newest first; 100 at most" },
     before: { value: "ID", help: "only messages that were created before this one, for the next page" },
     numbers: { isSwitch: true, help: "print complete numbers; the audit log records it" },
@@ -31,16 +48,14 @@ export const find: Command = {
     ["The message of a request:", "godwit find req_01m7efq7sbe3yt5gky9cw6af4s"],
     ["The newest messages to and from a person:", "godwit find +14155550123 --limit 10"],
     ["A message by the id of the carrier, with all fields:", "godwit find 6f1c02d9 --wide"],
+    ["The messages that failed in the last day:", "godwit find --status failed --since 1d"],
   ],
   run: (input) => run(input),
 };
 
 async function run(input: Input): Promise<void> {
   const { flags } = input;
-  const [word] = input.words;
-  if (word === undefined) throw new UsageError("name the message: by its id, a request id, a number or the id of the carrier");
-  const search = parseSearch(word);
-  if (search === undefined) throw new UsageError("this is no complete id, and no number such as +14155550123");
+  const search = readSearch(input);
   const limit = Number(textFlag(flags, "limit") ?? 25);
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
     throw new UsageError(`--limit must be a whole number from 1 to ${MAX_LIMIT}`);
@@ -51,15 +66,73 @@ async function run(input: Input): Promise<void> {
   await withDatabase(input, "find", async ({ db, clock }) => {
     const { items, next } = await searchMessages(db, clock, { search, before, limit, showsNumbers, origin: cliOrigin() });
     const shown = showsNumbers ? (number: string) => number : maskNumber;
-    print(
-      flags,
-      items.map((row) => toRecord(row, shown)),
-      toLine,
-    );
-    if (next !== undefined) say(`there are more: --before ${encodeId("msg", next)}`);
+    const records = items.map((row) => toRecord(row, shown));
+    const [message, ...others] = items;
+    const isList = search.kind === "filter" || message === undefined || others.length > 0 || next !== undefined;
+    printFound(flags, records, isList ? undefined : await readTimeline(db, message));
+    if (next !== undefined && items.length === limit) say(`there are more: --before ${encodeId("msg", next)}`);
+    else if (next !== undefined)
+      say(`only the messages after ${isoTime(uuidTimeMs(next))} were searched; the earlier ones: --before ${encodeId("msg", next)}`);
     if (items.length === 0 && search.kind === "carrier_id")
       say("no message has this carrier id; a number begins with + and its country code");
   });
+}
+
+function readSearch(input: Input): Search {
+  const [word] = input.words;
+  const filters = FILTERS.filter((name) => textFlag(input.flags, name) !== undefined);
+  if (word === undefined && filters.length === 0)
+    throw new UsageError(
+      "name the message by its id, a request id, a number or the id of the carrier, or list messages with --status, --error, --link or --since",
+    );
+  if (word === undefined) return { kind: "filter", filter: readFilter(input) };
+  if (filters.length > 0) throw new UsageError(`--${filters[0]} is for a list, without an id or a number`);
+  const search = parseSearch(word);
+  if (search === undefined) throw new UsageError("this is no complete id, and no number such as +14155550123");
+  return search;
+}
+
+function readFilter(input: Input): ListFilter {
+  const seconds = readDuration(input, "since") ?? DEFAULT_SINCE_SECONDS;
+  if (seconds > MAX_SINCE_SECONDS) throw new UsageError("--since must be 7d at most");
+  const status = textFlag(input.flags, "status") ?? null;
+  if (status !== null && !isStatus(status)) throw new UsageError(`--status must be one of ${STATUSES.join(", ")}`);
+  return {
+    status,
+    errorCode: textFlag(input.flags, "error") ?? null,
+    link: textFlag(input.flags, "link") ?? null,
+    from: firstUuidAt(Date.now() - seconds * 1_000),
+  };
+}
+
+const isStatus = (text: string): text is Status => (STATUSES as readonly string[]).includes(text);
+
+type FoundRecord = ReturnType<typeof toRecord>;
+
+/** Prints the messages, and the timeline of the only one. */
+function printFound(flags: Flags, records: readonly FoundRecord[], entries: readonly FoundEntry[] | undefined): void {
+  const timeline = entries?.map(toEntry);
+  if (flags["json"] === true) return print(flags, timeline === undefined ? records : records.map((record) => ({ ...record, timeline })));
+  print(flags, records, toLine);
+  if (timeline !== undefined) process.stdout.write(`\n${formatTable(timeline, false)}`);
+}
+
+/** An entry of the timeline without what the carrier wrote, which may contain numbers. */
+function toEntry({ created_at, type, status, ignored, attempt, receipt, reason }: FoundEntry): Readonly<Record<string, unknown>> {
+  return {
+    created_at,
+    type,
+    status,
+    ignored: ignored || null,
+    attempt: attempt?.number ?? null,
+    outcome: attempt?.outcome ?? null,
+    link: attempt?.link ?? receipt?.link ?? null,
+    part: receipt?.part ?? null,
+    error_code: receipt?.error_code ?? null,
+    provider_code: attempt?.provider_code ?? receipt?.provider_code ?? null,
+    retry_at: attempt?.retry_at ?? null,
+    reason,
+  };
 }
 
 // The country stays visible, and enough to tell the two numbers of a conversation apart. Short codes, which belong to no person, are shown.
@@ -94,12 +167,13 @@ const toRecord = (row: FoundMessage, shown: (number: string) => string) => ({
 });
 
 /** A record as a row of a table. */
-const toLine = ({ id, account, environment, status, recipient, sender, link, created_at }: ReturnType<typeof toRecord>) => ({
+const toLine = ({ id, account, environment, status, error_code, recipient, sender, link, created_at }: FoundRecord) => ({
   created_at,
   id,
   account,
   environment,
   status,
+  error_code,
   recipient,
   sender,
   link,

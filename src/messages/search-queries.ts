@@ -1,9 +1,10 @@
 /** All SQL of the operator's search over all accounts. Each statement reads an index, an environment or a link at a time, and no text. */
 import type { AccountId, MessageId, RequestId } from "../model/id.ts";
 import type { Channel } from "../links/channel.ts";
-import type { Environment } from "../model/owner.ts";
-import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
+import type { Environment, Owner } from "../model/owner.ts";
+import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Queryable } from "../database/database.ts";
+import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare, type Prepared } from "../database/sql.ts";
 import { joinMessage } from "./rows.ts";
 import type { Message } from "./message.ts";
@@ -30,13 +31,15 @@ export type FoundMessage = {
 /** `before`: messages that were created earlier than this one. */
 export type SearchPage = { before: MessageId; limit: number };
 
+const COLUMNS = `m.account_id, a.name as account, m.environment, m.id, m.direction, m.channel, m.status, m.error ->> 'code' as error_code,
+       m.recipient, m.sender, m.link, m.provider_message_id, m.updated_at, m.sent_at, m.delivered_at`;
+
 /** Reads the messages of `found`, a relation with account_id, environment and message_id. */
 const searchStatement = (ctes: string, found: string): Prepared =>
   prepare(`
 with recursive ${ctes}found as (${found}
 )
-select m.account_id, a.name as account, m.environment, m.id, m.direction, m.channel, m.status, m.error ->> 'code' as error_code,
-       m.recipient, m.sender, m.link, m.provider_message_id, m.updated_at, m.sent_at, m.delivered_at
+select ${COLUMNS}
   from (select *
           from found
          where message_id < $2
@@ -129,6 +132,56 @@ const byCarrierId = searchStatement(
                         order by message_id desc
                         limit $3) r`,
 );
+
+// More environments than an installation has.
+const MAX_ENVIRONMENTS = 20_000;
+
+const newest = prepare(`
+select e.account_id as "accountId", e.environment, m.id
+  from environments e
+ cross join lateral (select id
+                       from messages
+                      where account_id = e.account_id and environment = e.environment and id >= $1 and id < $2
+                      order by id desc
+                      limit 1) m
+ order by m.id desc
+ limit ${MAX_ENVIRONMENTS}`);
+
+const filtered = scanStatement({
+  scan: `
+  select id, status, link, error
+    from messages
+   where account_id = $1 and environment = $2 and id >= $5 and id < $6`,
+  filter: `($7::text is null or status = $7)
+     and ($8::text is null or error ->> 'code' = $8)
+     and ($9::text is null or link = $9)`,
+  whole: `
+  select ${COLUMNS}
+    from messages m
+    join accounts a on a.id = m.account_id
+   where m.account_id = $1 and m.environment = $2 and m.id = found.id`,
+});
+
+/** The filters of a list. Null: any. `from`: the least id. */
+export type ListFilter = { status: Message["status"] | null; errorCode: string | null; link: string | null; from: Uuid };
+
+/** The newest message of each environment that has one from `from` on and before `before`, the newest first. */
+export const findNewest = (db: Queryable, from: Uuid, before: Uuid): Promise<(Owner & { id: MessageId })[]> =>
+  db.rows<Owner & { id: MessageId }>({ ...newest, values: [from, before] });
+
+/** A page of the messages of an environment that pass the filter. It reads a bounded part of the environment. */
+export const listFiltered = (
+  db: Queryable,
+  owner: Owner,
+  filter: ListFilter,
+  page: { before: Uuid; limit: number },
+): Promise<ListPage<FoundMessage>> =>
+  readPage<FoundMessage>(db, filtered, {
+    owner,
+    limit: page.limit,
+    isFiltered: true,
+    values: [filter.from, page.before, filter.status, filter.errorCode, filter.link],
+  });
 
 export const findInAllAccounts = (db: Queryable, id: MessageId, { before, limit }: SearchPage): Promise<FoundMessage[]> =>
   db.rows<FoundMessage>({ ...byId, values: [id, before, limit] });

@@ -1,6 +1,8 @@
 /** The operator's search for messages over all accounts. A search is recorded before its result is shown: in the audit log of the installation, and
  *  in that of each account whose messages it returns. */
 import { recordChange, recordInstallationChange } from "../audit/record-change.ts";
+import { listEntries } from "../events/queries.ts";
+import { toTimelineEntry } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import { decodeId, encodeId, toId, type MessageId, type RequestId } from "../model/id.ts";
@@ -8,13 +10,23 @@ import type { ChangeOrigin } from "../model/origin.ts";
 import { RECIPIENT_PATTERN } from "../model/phone-number.ts";
 import type { Clock } from "../database/database-clock.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { findByCarrierId, findByNumber, findByRequest, findInAllAccounts, type FoundMessage, type SearchPage } from "./search-queries.ts";
+import { listMessagesOfAll } from "./list-all.ts";
+import {
+  findByCarrierId,
+  findByNumber,
+  findByRequest,
+  findInAllAccounts,
+  type FoundMessage,
+  type ListFilter,
+  type SearchPage,
+} from "./search-queries.ts";
 
 export type Search =
   | { kind: "message"; id: MessageId }
   | { kind: "request"; id: RequestId }
   | { kind: "number"; number: string }
-  | { kind: "carrier_id"; carrierId: string };
+  | { kind: "carrier_id"; carrierId: string }
+  | { kind: "filter"; filter: ListFilter };
 
 export type SearchRequest = {
   search: Search;
@@ -28,6 +40,12 @@ export type SearchRequest = {
 
 /** `next` is the message after which the next page begins, if there is one. */
 export type SearchResult = { items: FoundMessage[]; next: MessageId | undefined };
+
+/** An entry of the timeline of a found message. */
+export type FoundEntry = ReturnType<typeof toTimelineEntry>;
+
+// The newest entries: a message that is retried for days has more.
+const MAX_ENTRIES = 100;
 
 const NUMBER = new RegExp(RECIPIENT_PATTERN);
 // Longer ids of carriers are not stored.
@@ -48,13 +66,11 @@ export function parseSearch(word: string): Search | undefined {
   return isPossible ? { kind: "carrier_id", carrierId: word } : undefined;
 }
 
-export function searchMessages(db: Database, clock: Clock, request: SearchRequest): Promise<SearchResult> {
-  const { search, before = toId("msg", MAX_UUID), limit, origin } = request;
-  return db.transaction(async (tx) => {
-    // One message more than the page holds shows whether there is another page.
-    const found = await runSearch(tx, search, { before, limit: limit + 1 });
-    const items = found.slice(0, limit);
-    const searched = { by: search.kind, numbers_shown: request.showsNumbers };
+export async function searchMessages(db: Database, clock: Clock, request: SearchRequest): Promise<SearchResult> {
+  const { search, origin } = request;
+  const { items, next } = await find(db, request);
+  const searched = { by: search.kind, ...filterRecord(search), numbers_shown: request.showsNumbers };
+  await db.transaction(async (tx) => {
     for (const each of Map.groupBy(items, ({ account_id: id, environment }) => `${encodeId("acct", id)} ${environment}`).values()) {
       const [{ account_id: accountId, environment }] = each as [FoundMessage];
       const messages = each.map(({ id }) => encodeId("msg", id));
@@ -65,11 +81,30 @@ export function searchMessages(db: Database, clock: Clock, request: SearchReques
     const target = { type: "message", id: search.kind === "message" ? encodeId("msg", search.id) : null } as const;
     const change = { action: "message.searched", target, changes: { ...searched, found: items.length } } as const;
     await recordInstallationChange(tx, clock.now(), origin, change);
-    return { items, next: found.length > limit ? items.at(-1)?.id : undefined };
   });
+  return { items, next };
 }
 
-function runSearch(db: Queryable, search: Search, page: SearchPage): Promise<FoundMessage[]> {
+/** The filters of a list, for the audit log. */
+function filterRecord(search: Search): object {
+  if (search.kind !== "filter") return {};
+  const { status, errorCode, link } = search.filter;
+  return { status, error_code: errorCode, link };
+}
+
+async function find(db: Queryable, { search, before = toId("msg", MAX_UUID), limit }: SearchRequest): Promise<SearchResult> {
+  if (search.kind === "filter") return listMessagesOfAll(db, search.filter, { before, limit });
+  // One message more than the page holds shows whether there is another page.
+  const found = await runSearch(db, search, { before, limit: limit + 1 });
+  const items = found.slice(0, limit);
+  return { items, next: found.length > limit ? items.at(-1)?.id : undefined };
+}
+
+/** Reads the timeline of a found message, the oldest entry first. */
+export const readTimeline = async (db: Queryable, { account_id: accountId, environment, id }: FoundMessage): Promise<FoundEntry[]> =>
+  (await listEntries(db, { accountId, environment, id }, MAX_UUID, MAX_ENTRIES)).toReversed().map(toTimelineEntry);
+
+function runSearch(db: Queryable, search: Exclude<Search, { kind: "filter" }>, page: SearchPage): Promise<FoundMessage[]> {
   switch (search.kind) {
     case "message":
       return findInAllAccounts(db, search.id, page);

@@ -97,6 +97,57 @@ describe("a message is found", () => {
   });
 });
 
+test("the timeline of the only message that is found follows, without what the carrier wrote", async () => {
+  // The simulator does not deliver to this number.
+  const { id } = await bank.messages.send({ recipient: "+15005550005" });
+  await bank.messages.reached(id, "undelivered");
+  const [found] = await find(String(id));
+  const timeline = found?.["timeline"] as Json[];
+  assert.deepEqual(
+    timeline.map(({ type, status }) => [type, status]),
+    ["queued", "sending", "sent", "undelivered"].map((status) => [`message.${status}`, status]),
+  );
+  assert.ok(timeline.every(({ created_at: at }) => new Date(String(at)).getTime() > 0));
+  assert.deepEqual([timeline[2]?.["outcome"], timeline[2]?.["attempt"], timeline[2]?.["link"]], ["accepted", 1, "simulator"]);
+  assert.ok(!JSON.stringify(timeline).includes("15005550005"));
+  const { stdout } = await run(String(id));
+  assert.match(stdout, /\n\ncreated_at +type .*\n.* message\.queued .*\n(.*\n)*.* message\.undelivered /);
+});
+
+describe("a list of messages", () => {
+  test("has those of all accounts with a status, an error code and a link, the newest first, page by page, and is in the audit logs", async () => {
+    const ids: unknown[] = [];
+    for (const client of [house, bank, house, bank]) {
+      const { id } = await client.messages.send({ recipient: "+15005550009" });
+      await client.messages.send({ recipient: newRecipient() });
+      await client.messages.reached(id, "undelivered");
+      ids.unshift(id);
+    }
+    const filters = ["--status", "undelivered", "--error", "landline_unreachable", "--link", "simulator"];
+    const first = await run(...filters, "--limit", "3", "--json");
+    const page = JSON.parse(first.stdout) as Json[];
+    assert.deepEqual([idsOf(page), page.map(({ account }) => account)], [ids.slice(0, 3), ["bank", page[1]?.["account"], "bank"]]);
+    assert.match(first.stderr, new RegExp(`there are more: --before ${String(ids[2])}`));
+    assert.deepEqual(idsOf(await find(...filters, "--before", String(ids[2]), "--limit", "1")), ids.slice(3));
+    assert.deepEqual(await find("--status", "undelivered", "--link", "other"), []);
+    assert.deepEqual(await find("--error", "no_such_code", "--since", "7d"), []);
+    const { changes } = (await searchesOf("bank")).at(-1) ?? assert.fail();
+    const { by, status, link, numbers_shown, messages } = changes as Json;
+    assert.deepEqual([by, status, link, numbers_shown, messages], ["filter", "undelivered", "simulator", false, [ids[0], ids[2]]]);
+  });
+
+  test("has only messages of the time of --since", async () => {
+    const old = "01990000-0000-7000-8000-000000000002";
+    await godwit.rows(
+      `insert into messages (account_id, environment, id, direction, channel, recipient, status, sequence, priority, updated_at)
+       select account_id, 'test', $1, 'outbound', 'sms', '+14155550198', 'expired', 1, 'normal', now()
+         from environments limit 1`,
+      [old],
+    );
+    assert.deepEqual(await find("--status", "expired", "--since", "7d"), []);
+  });
+});
+
 test("a search is recorded in the logs of the installation and of the accounts that it returned messages of, without a number", async () => {
   const quiet = await clientOfAccount(godwit, "quiet");
   const person = newRecipient();
@@ -134,6 +185,9 @@ test("a search is recorded in the logs of the installation and of the accounts t
 test("a wrong word or limit is refused before the database is opened", async () => {
   for (const [args, message] of [
     [[], /name the message/],
+    [["--status", "lost"], /--status/],
+    [["--status", "failed", "--since", "8d"], /--since must be 7d at most/],
+    [["msg_01k9zs3v8mf4tb2xg1qj6n0d5c", "--link", "simulator"], /--link is for a list/],
     [["msg_1"], /no complete id/],
     [["req_1"], /no complete id/],
     [["+1415"], /no complete id, and no number/],

@@ -1,9 +1,17 @@
 /** The operator's search reads an index, also in a new week, of which PostgreSQL has no statistics, and a bounded number of rows. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { findByCarrierId, findByNumber, findByRequest, findInAllAccounts } from "../../src/messages/search-queries.ts";
+import {
+  findByCarrierId,
+  findByNumber,
+  findByRequest,
+  findInAllAccounts,
+  findNewest,
+  listFiltered,
+} from "../../src/messages/search-queries.ts";
 import { newId, toId, type MessageId } from "../../src/model/id.ts";
-import { MAX_UUID, newUuid, uuidToText } from "../../src/lib/uuid.ts";
+import type { Owner } from "../../src/model/owner.ts";
+import { firstUuidAt, MAX_UUID, newUuid, uuidToText } from "../../src/lib/uuid.ts";
 import { Database, type Queryable } from "../../src/database/database.ts";
 import { planOf, rowsOf, statementOf } from "../support/counting.ts";
 import { createDatabase } from "../support/database.ts";
@@ -28,6 +36,7 @@ before(async () => {
     `insert into environments (account_id, environment, tier)
      select id, environment, 'unlimited' from accounts cross join unnest(array['test', 'live']) as environment`,
   );
+  [owner = assert.fail()] = await rowsOf<Owner>(db, 'select account_id as "accountId", environment from environments limit 1');
   // Every tenth message is from or to the person, in half of the environments.
   await rowsOf(
     db,
@@ -50,11 +59,19 @@ before(async () => {
 });
 after(() => db.close());
 
+// Of the last messages, an eighth is in each environment.
+const LAST_MESSAGES = 100;
+const LAST_MINUTES = firstUuidAt(nowMs + (MESSAGES - 8 * LAST_MESSAGES) * STEP_MS);
+const FILTER = { status: "failed", errorCode: null, link: null, from: LAST_MINUTES } as const;
+let owner: Owner;
+
 /** Each with the largest number of rows that a step of the plan may read. An environment has a row for each of its probes. */
 const QUERIES: readonly (readonly [what: string, most: number, query: (fake: Queryable) => Promise<unknown>])[] = [
   ["a message by its id", 10, (fake) => findInAllAccounts(fake, id, page)],
   ["the messages of a number", 8 * LIMIT, (fake) => findByNumber(fake, PERSON, page)],
   ["the messages of a request", 130, (fake) => findByRequest(fake, toId("req", id), page)],
+  ["the newest message of each environment", 8, (fake) => findNewest(fake, LAST_MINUTES, toId("msg", MAX_UUID))],
+  ["the messages of a list by a status", LAST_MESSAGES, (fake) => listFiltered(fake, owner, FILTER, { before: MAX_UUID, limit: LIMIT })],
   ["a message by the id of the carrier", 20, (fake) => findByCarrierId(fake, `carrier ${MESSAGES / 2}`, page)],
 ];
 
