@@ -1,5 +1,4 @@
 /** godwit hold and godwit resume: accept messages without handing them over, and decide about the messages of a restored database. */
-import { createInterface } from "node:readline/promises";
 import { findWaiting, listUnmatched, type ParkedSummary } from "../delivery/receipt-queries.ts";
 import { countHeld, endHeld, type HeldCounts } from "../delivery/held-messages.ts";
 import { groupDigits } from "../lib/group-digits.ts";
@@ -8,7 +7,7 @@ import { cliOrigin } from "../model/origin.ts";
 import { Advancer } from "../messages/advance.ts";
 import { beginHold, endHold, holdRestored, readHold } from "../links/hold.ts";
 import type { Database } from "../database/database.ts";
-import { UsageError, type Command, type Input } from "./command.ts";
+import { EXIT, UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 
@@ -33,36 +32,41 @@ export const hold: Command = {
 export const resume: Command = {
   name: "resume",
   about: [
-    "Ends a hold. Messages that were queued or sending when the hold began may have been submitted after the backup. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
+    "Ends a hold with --send or --end. Without a flag it shows what waits, changes nothing, and exits with 2 during a hold. Messages that were queued or sending when the hold began may have been submitted after the backup. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
     "--report decides nothing. It lists the receipts since the hold that match no message which was submitted from this database: messages that were sent after the backup. waits_here marks a message that waits in the queue, and would arrive twice.",
-    "At a terminal the command asks for the decision, unless a flag gives it. Messages that were accepted during the hold are sent in any case, and scheduled ones at their time.",
+    "Messages that were accepted during the hold are sent in any case, and scheduled ones at their time. If nothing waits, both flags end the hold alike.",
   ],
   usage: ["resume [--send | --end | --report] [--json]"],
   flags: {
-    send: { isSwitch: true, help: "send the messages from before the hold" },
-    end: { isSwitch: true, help: "end them as failed with the code outcome_unknown" },
+    send: { isSwitch: true, help: "end the hold, and send the messages from before it" },
+    end: { isSwitch: true, help: "end the hold, and end these messages as failed with the code outcome_unknown" },
     report: { isSwitch: true, help: "list receipts of messages that were not submitted from this database, and change nothing" },
   },
   settings: "database",
   examples: [
-    ["Decide in a terminal:", "godwit resume"],
+    ["What waits:", "godwit resume"],
     ["No message may arrive twice:", "godwit resume --end"],
     ["Messages that were sent after the backup:", "godwit resume --report"],
   ],
+  exitCodes: { [EXIT.usage]: "wrong use, or no flag during a hold, which goes on; nothing was changed" },
   run: (input) => withDatabase(input, "resume", (database) => run(input, database)),
 };
 
-async function run(input: Input, { db, clock, config }: OpenedDatabase): Promise<void> {
+async function run(input: Input, { db, clock, config }: OpenedDatabase): Promise<number> {
   const given = ["send", "end", "report"].filter((name) => input.flags[name] === true);
   if (given.length > 1) throw new UsageError(`--${given.join(" and --")} exclude each other`);
   await holdRestored(config, db, clock);
   const held = await readHold(db, clock.now());
   // Without a hold, all receipts that are still parked.
   const unmatched = await listUnmatched(db, held?.sinceMs ?? 0, MAX_REPORTED);
-  if (input.flags["report"] === true) return print(input.flags, await reportOf(db, unmatched));
+  if (input.flags["report"] === true) {
+    print(input.flags, await reportOf(db, unmatched));
+    return EXIT.done;
+  }
   if (held === undefined) {
     say("there is no hold: messages are submitted to carriers");
-    return print(input.flags, { on_hold: false, sent: 0, ended: 0 });
+    print(input.flags, { on_hold: false, sent: 0, ended: 0 });
+    return EXIT.done;
   }
   const counts = await countHeld(db, held.sinceMs);
   const waiting = (counts.queued ?? 0) + (counts.sending ?? 0);
@@ -72,14 +76,24 @@ async function run(input: Input, { db, clock, config }: OpenedDatabase): Promise
     say(
       `${groupDigits(unmatched.length)} receipts came since for messages that were not submitted from this database; --report lists them`,
     );
-  const isEnd = waiting > 0 && (await choose(input)) === "end";
+  if (given.length === 0) {
+    say(waiting > 0 ? UNDECIDED : "nothing from before waits: --send or --end ends the hold");
+    print(input.flags, { on_hold: true, ...counts });
+    return EXIT.usage;
+  }
   const advancer = new Advancer({ db, clock, wakeWebhooks: () => undefined, watch: { advanced: () => undefined } });
-  const ended = isEnd
-    ? await endHeld(db, advancer, held.sinceMs, (count) => say(`ended ${groupDigits(count)} of ${groupDigits(waiting)}`))
-    : 0;
+  const ended =
+    input.flags["end"] === true
+      ? await endHeld(db, advancer, held.sinceMs, (count) => say(`ended ${groupDigits(count)} of ${groupDigits(waiting)}`))
+      : 0;
   await endHold(db, clock, cliOrigin());
   print(input.flags, { on_hold: false, sent: waiting - ended, ended });
+  return EXIT.done;
 }
+
+const UNDECIDED = `the hold goes on; they may have been submitted after the backup: end the hold
+  with --send: they are sent, and some may arrive twice
+  with --end: they end as failed with the code outcome_unknown, and some may not arrive`;
 
 // The command reads a page, not a campaign.
 const MAX_REPORTED = 1_000;
@@ -102,19 +116,3 @@ async function reportOf(db: Database, receipts: readonly ParkedSummary[]): Promi
 
 const describe = ({ queued = 0, sending = 0, scheduled = 0 }: HeldCounts): string =>
   `from before: ${groupDigits(queued)} queued, ${groupDigits(sending)} being sent, ${groupDigits(scheduled)} scheduled for later`;
-
-async function choose({ flags: { send, end } }: Input): Promise<"send" | "end"> {
-  if (send === true) return "send";
-  if (end === true) return "end";
-  if (!process.stdin.isTTY)
-    throw new UsageError("decide with --send or --end: messages from before the hold may have been submitted after the backup");
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    for (;;) {
-      const text = (await terminal.question("send them (some may arrive twice), or end them as outcome_unknown? [send/end] ")).trim();
-      if (text === "send" || text === "end") return text;
-    }
-  } finally {
-    terminal.close();
-  }
-}

@@ -71,6 +71,22 @@ test("the report lists each message once that receipts since the hold name, and 
   ]);
   const asked = await runGodwit(["resume"], env);
   assert.equal(asked.code, 2, "nothing is decided yet");
+  assert.match(asked.stderr, /with --send: .*twice\n.*with --end: /);
   assert.match(asked.stderr, /^3 receipts came since for messages that were not submitted from this database; --report lists them$/m);
   assert.equal((await runGodwit(["resume", "--report", "--send"], env)).code, 2);
 });
+
+for (const flag of ["--send", "--end"])
+  test(`a hold for which nothing waits goes on without a flag, and ends with ${flag}`, async () => {
+    await using godwit = await startGodwit();
+    const env = { DATABASE_URL: godwit.databaseUrl ?? "" };
+    assert.equal((await runGodwit(["hold"], env)).code, 0);
+    for (const time of ["first", "second"]) {
+      const { code, stdout, stderr } = await runGodwit(["resume", "--json"], env);
+      assert.deepEqual([code, JSON.parse(stdout)], [2, { on_hold: true }], time);
+      assert.match(stderr, /nothing from before waits: --send or --end ends the hold/);
+    }
+    const { code, stdout } = await runGodwit(["resume", flag, "--json"], env);
+    assert.deepEqual([code, JSON.parse(stdout)], [0, { on_hold: false, sent: 0, ended: 0 }]);
+    assert.match((await runGodwit(["resume"], env)).stderr, /there is no hold/);
+  });
