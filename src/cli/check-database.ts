@@ -11,12 +11,12 @@ import type { Clock } from "../database/database-clock.ts";
 import { sharesOf } from "../service/shares.ts";
 import type { Queryable } from "../database/database.ts";
 import { readHold } from "../links/hold.ts";
-import { missingDurability, onlyReading, readChecksums, readServer, type ServerState } from "../database/health.ts";
+import { missingDurability, onlyReading, readChecksums, readCommitWait, readServer, type ServerState } from "../database/health.ts";
 import { readSchema, type SchemaVersion } from "../database/migrate.ts";
 import { knownMigrations, newestOf } from "../database/migrations.ts";
 import { countStrayRows, listWeeks } from "../database/partitions.ts";
 import { readRights } from "../database/runtime-role.ts";
-import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
+import { END_HOLD, errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
 const CLOCK_WARNING_MS = 1_000;
@@ -96,7 +96,7 @@ async function checkContents({ db, clock }: ReadDatabase, config: Config, checkR
       ? [
           await runCheck("partitions", () => checkPartitions(db, server.nowMs)),
           await runCheck("secret key", () => checkSecretKey(db, config)),
-          await runCheck("queue", () => checkQueue(db)),
+          await runCheck("queue", () => checkQueue(db, server.nowMs)),
           await runCheck("inbound", () => checkInbound(db)),
           await runCheck("receipts", () => checkReceipts(db, server.nowMs)),
           await runCheck("delivery", () => checkHold(db, server.nowMs)),
@@ -137,10 +137,21 @@ function checkSchema({ version, refusal }: SchemaVersion): Check {
   return ok("schema", `version ${version}, of a newer godwit; this one has ${known} and is compatible`);
 }
 
+// Commits that do not wait until a synchronous standby has written them to its disk.
+const LESS_THAN_ON: ReadonlySet<string> = new Set(["local", "remote_write"]);
+
 async function checkDurability(db: Queryable): Promise<Check> {
   const off = await missingDurability(db);
-  if (off.length === 0) return ok("durability", "fsync, synchronous_commit and full_page_writes are on");
-  return fail("durability", `off: ${off.join(", ")}; confirmed messages can be lost`, "switch them on in the server's settings");
+  if (off.length > 0)
+    return fail("durability", `off: ${off.join(", ")}; confirmed messages can be lost`, "switch them on in the server's settings");
+  const { synchronousCommit, standbyNames } = await readCommitWait(db);
+  const detail = `fsync and full_page_writes are on, and synchronous_commit is ${synchronousCommit}`;
+  if (standbyNames === "" || !LESS_THAN_ON.has(synchronousCommit)) return ok("durability", detail);
+  return warn(
+    "durability",
+    `${detail}: confirmed messages can be lost in a failover to a standby of synchronous_standby_names`,
+    "set synchronous_commit to on or remote_apply, for the role of the service as well",
+  );
 }
 
 /** With checksums a damaged page is an error; without them it is a wrong response. */
@@ -158,7 +169,7 @@ async function checkChecksums(db: Queryable): Promise<Check> {
 
 async function checkHold(db: Queryable, nowMs: number): Promise<Check> {
   const hold = await readHold(db, nowMs);
-  return hold === undefined ? ok("delivery", "not on hold") : warn("delivery", hold.reason, "run godwit resume");
+  return hold === undefined ? ok("delivery", "not on hold") : warn("delivery", hold.reason, END_HOLD);
 }
 
 const SUPERVISOR_CONNECTIONS = 2;
@@ -236,12 +247,14 @@ function readKeyFile(path: string): Buffer | Check {
   }
 }
 
-async function checkQueue(db: Queryable): Promise<Check> {
+async function checkQueue(db: Queryable, nowMs: number): Promise<Check> {
   const lanes = await readLaneDepths(db);
   const [rows, held] = [lanes.reduce((sum, lane) => sum + lane.rows, 0), lanes.reduce((sum, lane) => sum + lane.held, 0)];
   const slowest = lanes.toSorted((a, b) => b.oldest_due_seconds - a.oldest_due_seconds)[0];
   const seconds = Math.round(slowest?.oldest_due_seconds ?? 0);
   const detail = `${rows} waiting${held > 0 ? `, ${held} of unknown outcome` : ""}; the oldest due has waited ${seconds} s${seconds > 0 ? ` for ${slowest?.link}` : ""}`;
+  if (seconds >= LATE_SECONDS && (await readHold(db, nowMs)) !== undefined)
+    return warn("queue", `${detail}; delivery is on hold`, END_HOLD);
   const hint = "check that a node with the role dispatch is running, and that the link is connected";
   if (seconds >= VERY_LATE_SECONDS) return fail("queue", detail, hint);
   return seconds >= LATE_SECONDS ? warn("queue", detail, hint) : ok("queue", detail);

@@ -4,6 +4,7 @@ import { parseBoundedUrl } from "../lib/urls.ts";
 import { causeOf } from "../outbound/failure.ts";
 import { reach, targetOf, type SocketTarget } from "../outbound/open-socket.ts";
 import { encodeId } from "../model/id.ts";
+import { readHold, type Hold } from "../links/hold.ts";
 import type { Link } from "../links/link.ts";
 import { cannotBeOpened } from "../links/pauses.ts";
 import { readStoredRoutes, readStoredSenders } from "../links/stored-rules.ts";
@@ -12,7 +13,7 @@ import type { ConfiguredCarrier } from "../providers/http/carrier.ts";
 import type { CarrierDefinition } from "../providers/http/definition.ts";
 import { listLinks, UP, type LinkReport } from "../links/link-record.ts";
 import type { ReadDatabase } from "./check-database.ts";
-import { errorMessage, fail, mapConcurrently, ok, runCheck, warn, type Check } from "./check.ts";
+import { END_HOLD, errorMessage, fail, mapConcurrently, ok, runCheck, warn, type Check } from "./check.ts";
 
 const REACH_MS = 5_000;
 const CONCURRENCY = 8;
@@ -27,6 +28,7 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
   if (links.length === 0) return [await runCheck("links", () => checkCreatedLinks(database)), ...faults];
   const shown = links.slice(0, MAX_LINKS);
   const records = await readRecords(shown, database);
+  const hold = Array.isArray(records) && database !== undefined ? await readHold(database.db, database.clock.now()) : undefined;
   const checks = await mapConcurrently(shown, CONCURRENCY, async (link) => {
     const address = linkAddress(link);
     const failure = address === undefined ? undefined : await reach(address, REACH_MS);
@@ -35,6 +37,7 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
       address,
       failure && (failure.message || causeOf(failure)),
       Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined,
+      hold,
     );
   });
   checks.push(...shown.flatMap(warningsOf), ...faults);
@@ -135,6 +138,7 @@ function toCheck(
   address: SocketTarget | undefined,
   problem: string | undefined,
   record: LinkReport | undefined,
+  hold: Hold | undefined,
 ): Check {
   const name = `link ${link}`;
   const location = address === undefined ? provider : `${provider} at ${address.host}:${address.port}${address.isTls ? " with TLS" : ""}`;
@@ -149,13 +153,14 @@ function toCheck(
   if (problem !== undefined)
     return warn(name, `${location} cannot be reached from here: ${problem}${says}`, "ignore this if this machine opens no links");
   if (record === undefined || isUp) return ok(name, `${location}${address === undefined ? "" : " can be reached"}${says}`);
-  return warn(
-    name,
-    `${location}${address === undefined ? "" : " can be reached"}${says}`,
-    record.state === "down"
-      ? "start a node with the role dispatch"
-      : "check its account and password at the carrier, and the log of the service",
-  );
+  return warn(name, `${location}${address === undefined ? "" : " can be reached"}${says}`, nextStep(record, hold));
+}
+
+function nextStep({ state, reason }: LinkReport, hold: Hold | undefined): string {
+  if (state === "down") return "start a node with the role dispatch";
+  return hold !== undefined && reason === hold.reason
+    ? END_HOLD
+    : "check its account and password at the carrier, and the log of the service";
 }
 
 const describeState = ({ state, reason: why, last_error: error }: LinkReport): string =>

@@ -7,6 +7,9 @@ export const ok = (name: string, detail: string): Check => ({ name, status: "ok"
 export const warn = (name: string, detail: string, hint: string): Check => ({ name, status: "warn", detail, hint });
 export const fail = (name: string, detail: string, hint: string): Check => ({ name, status: "fail", detail, hint });
 
+/** The next step during a hold. */
+export const END_HOLD = "godwit resume shows what waits, and ends the hold with --send or --end (docs/backup.md)";
+
 export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Runs a check. An exception becomes a failed check, so that the other checks still run. */

@@ -66,3 +66,11 @@ export async function missingDurability(db: Queryable): Promise<string[]> {
      where current_setting(name) = 'off'`);
   return rows.map(({ name }) => name);
 }
+
+/** For what a commit waits, and the standbys that it may wait for. */
+export async function readCommitWait(db: Queryable): Promise<{ synchronousCommit: string; standbyNames: string }> {
+  const [row] = await db.rows<{ commit: string; names: string }>(sql`
+    select current_setting('synchronous_commit') as commit,
+           current_setting('synchronous_standby_names') as names`);
+  return { synchronousCommit: row?.commit ?? "", standbyNames: row?.names ?? "" };
+}

@@ -214,6 +214,48 @@ describe("the report", { concurrency: 2 }, () => {
   });
 });
 
+// Each changes the database, or its server, for all others.
+describe("the report, one after the other,", () => {
+  test("names the hold where messages wait and links are paused for it", async () => {
+    assert.equal((await runGodwit(["hold"], ownSettings())).code, 0);
+    await godwit.send(await godwit.key());
+    await godwit.rows("update delivery_queue set due_at = now() - interval '1 hour'");
+    const [{ reason } = assert.fail()] = await godwit.rows<{ reason: string }>("select reason from link_pauses where link = '*'");
+    const report = (link: string, why: string): Promise<unknown> =>
+      godwit.rows(
+        `insert into link_states (link, node, state, reason, in_flight, updated_at) values ($1, 'node', 'paused', $2, 0, now() + interval '1 hour')`,
+        [link, why],
+      );
+    await report("held", reason);
+    await report("blocked", "the carrier refuses the account");
+    const file = write('[[link]]\nname = "held"\nprovider = "simulator"\n[[link]]\nname = "blocked"\nprovider = "simulator"\n');
+    const { code, check } = await doctor({ GODWIT_CONFIG: file });
+    assert.equal((await runGodwit(["resume", "--send"], ownSettings())).code, 0);
+    await godwit.rows("delete from delivery_queue");
+    await godwit.rows("delete from link_states");
+    assert.deepEqual([code, check("queue")?.status], [0, "warn"]);
+    assert.match(check("queue")?.detail ?? "", /; delivery is on hold$/);
+    for (const name of ["queue", "delivery", "link held"]) assert.match(check(name)?.hint ?? "", /^godwit resume shows what waits/, name);
+    assert.match(check("link blocked")?.hint ?? "", /at the carrier/);
+  });
+
+  test("shows the value of synchronous_commit, and warns where commits do not wait for the synchronous standbys", async () => {
+    const set = async (expected: RegExp, ...settings: readonly string[]): Promise<Check["status"]> => {
+      for (const setting of settings) await godwit.rows(`alter system ${setting}`);
+      await godwit.rows("select pg_reload_conf()");
+      const { status } = await until(String(expected), async () => {
+        const check = (await doctor()).check("durability");
+        return check !== undefined && expected.test(check.detail) ? check : undefined;
+      });
+      return status;
+    };
+    assert.equal(await set(/synchronous_commit is local$/, "set synchronous_commit = local"), "ok");
+    assert.equal(await set(/is local: confirmed messages can be lost in a failover/, "set synchronous_standby_names = 'b'"), "warn");
+    assert.equal(await set(/is remote_write: confirmed/, "set synchronous_commit = remote_write"), "warn");
+    assert.equal(await set(/synchronous_commit is on$/, "reset synchronous_standby_names", "reset synchronous_commit"), "ok");
+  });
+});
+
 describe("certificates", { concurrency: 2 }, () => {
   const DAY_MS = 86_400_000;
   const inDays = (days: number): Date => new Date(Date.now() + days * DAY_MS);
