@@ -78,10 +78,42 @@ test("without any setting the defaults hold", () => {
     consent: [],
     tracing: undefined,
     verificationLimits: { cooldownSeconds: 30, perRecipientHour: 5, perPrefixHour: 100 },
+    unknownVariables: [],
   });
   assert.equal(metricsAllow.isEmpty, true);
   assert.deepEqual([webhookAddresses.allow.isEmpty, webhookAddresses.deny.isEmpty], [true, true]);
   assert.equal(log, process.stdout.isTTY ? "pretty" : "json");
+});
+
+test("a variable that is no setting is reported, with the setting that is near, unless an orchestrator sets it for a service", () => {
+  const file = write(
+    `[[link]]\nname = "acme"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = 1\nsystem_id = "x"\npassword_env = "GODWIT_ACME"\nallow_plaintext = true\n`,
+  );
+  const { unknownVariables } = serve({
+    GODWIT_PROT: "1",
+    GODWIT_LOG_LEVLE: "",
+    GODWIT_PORT_FILE: "x",
+    GODWIT_COLOR_OF_THE_SEA: "blue",
+    GODWIT_CONFIG: file,
+    GODWIT_ACME: "secret",
+    GODWIT_KEY: "gw_test_x",
+    GODWIT_SERVICE_HOST: "10.0.0.1",
+    GODWIT_SERVICE_PORT_HTTP: "8080",
+    GODWIT_PORT_8080_TCP: "tcp://10.0.0.1:8080",
+    GODWIT_PORT_8080_TCP_ADDR: "10.0.0.1",
+    GODWIT_METRICS_PORT: "tcp://10.0.0.2:9090",
+    GODWIT_METRICS_SERVICE_PORT: "9090",
+  });
+  assert.deepEqual(unknownVariables, [
+    { name: "GODWIT_PROT", hint: "; did you mean GODWIT_PORT?" },
+    { name: "GODWIT_PORT_FILE", hint: "" },
+    { name: "GODWIT_COLOR_OF_THE_SEA", hint: "" },
+  ]);
+});
+
+test("a secret may be named with _FILE", () => {
+  const path = write(Buffer.alloc(32, 7).toString("base64"));
+  assert.deepEqual(serve({ GODWIT_SECRET_KEY_FILE: path }).unknownVariables, []);
 });
 
 test("an empty variable is no setting", () => {

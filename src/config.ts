@@ -90,7 +90,12 @@ export type Config = {
   tracing: TracingSettings | undefined;
   /** Limits on how often verification codes are sent. */
   verificationLimits: { cooldownSeconds: number; perRecipientHour: number; perPrefixHour: number };
+  /** Variables that look like settings and are none. */
+  unknownVariables: readonly UnknownVariable[];
 };
+
+/** `hint` is a clause with the setting that is near, or empty. */
+type UnknownVariable = { name: string; hint: string };
 
 /** Returns the host for use in a URL. A service that listens on all addresses is called on loopback. */
 export const hostInUrl = (host: string): string =>
@@ -133,7 +138,13 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
   const faults: string[] = [];
   const path = nonEmptyFlag(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]);
   const { values: file, tables } = readFile(path, faults);
-  const secretOf = secretReader(env, faults);
+  const readSecret = secretReader(env, faults);
+  // The variables that the file names, such as those of `password_env`.
+  const namedByFile = new Set<string>();
+  const secretOf = (variable: string): string | undefined => {
+    namedByFile.add(variable).add(`${variable}_FILE`);
+    return readSecret(variable);
+  };
   const read = (name: SettingName): SettingValue => {
     const setting: Setting = SETTINGS[name];
     const fromFlag = setting.isSecret ? undefined : nonEmptyFlag(flags[setting.flag]);
@@ -203,6 +214,8 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
       perRecipientHour: readNumber(read("verifyPerRecipient"), { least: 1, most: 1_000, what: "a number of codes" }, faults),
       perPrefixHour: readNumber(read("verifyPerPrefix"), { least: 1, most: 100_000, what: "a number of codes" }, faults),
     },
+    // After the plan, which names variables.
+    unknownVariables: findUnknown(env, namedByFile),
   };
   if (purpose === "serve") {
     for (const [variable, now] of Object.entries(REMOVED_VARIABLES))
@@ -215,6 +228,26 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
       faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; create one with: openssl rand -base64 32");
   }
   return { config, faults, file: path };
+}
+
+const PREFIX = "GODWIT_";
+// Settings of the other commands.
+const CLIENT_VARIABLES = ["GODWIT_URL", "GODWIT_KEY", "GODWIT_KEY_FILE"];
+const SETTING_VARIABLES = Object.values<Setting>(SETTINGS).map(({ env }) => env);
+const SECRET_FILES = Object.values<Setting>(SETTINGS).flatMap(({ env, isSecret }) => (isSecret ? [`${env}_FILE`] : []));
+const VARIABLES = [...SETTING_VARIABLES, ...SECRET_FILES, ...Object.keys(REMOVED_VARIABLES), ...CLIENT_VARIABLES];
+// Kubernetes and Docker describe a service of the name godwit, or of one that begins with it, in variables of its containers (enableServiceLinks).
+const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_[A-Z0-9_]+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/;
+const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//;
+
+/** The set variables that begin like a setting, and that nothing reads. */
+function findUnknown(env: EnvironmentVariables, named: ReadonlySet<string>): UnknownVariable[] {
+  const known = new Set([...VARIABLES, ...named]);
+  return Object.entries(env).flatMap(([name, value]) => {
+    if (!name.startsWith(PREFIX) || known.has(name) || nonEmpty(value) === undefined) return [];
+    if (SERVICE_LINK.test(name) || (name.endsWith("_PORT") && SERVICE_ADDRESS.test(value ?? ""))) return [];
+    return [{ name, hint: didYouMean(name, SETTING_VARIABLES) }];
+  });
 }
 
 const CONNECTIONS = { least: 1, most: 1_000_000, what: "a number of connections" };

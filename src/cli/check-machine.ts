@@ -37,7 +37,7 @@ export const separateFaults = (any: ConfigInspection, serving: ConfigInspection)
   serving: serving.faults.filter((fault) => !any.faults.includes(fault) && !isSecretKeyFault(fault)),
 });
 
-export function checkConfig({ always, serving }: Faults, file: string | undefined): Check {
+export function checkConfig({ always, serving }: Faults, { config, file }: ConfigInspection): Check {
   if (always.length > 0) return fail("configuration", always.join("; "), "correct all of these: the service does not start before");
   if (serving.length > 0)
     return warn(
@@ -45,6 +45,8 @@ export function checkConfig({ always, serving }: Faults, file: string | undefine
       `godwit serve would not start like this: ${serving.join("; ")}`,
       "run doctor with the settings of the service",
     );
+  const unknown = config.unknownVariables.map(({ name, hint }) => `${name} is not a setting${hint}`);
+  if (unknown.length > 0) return warn("configuration", unknown.join("; "), "correct the names of these variables, or unset them");
   return ok("configuration", file === undefined ? "flags and environment, no file" : file);
 }
 

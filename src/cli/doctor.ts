@@ -30,7 +30,7 @@ export const doctor: Command = {
     const [any, serving] = [inspectConfig(flags, "database"), inspectConfig(flags, "serve")];
     const { config } = any;
     const faults = separateFaults(any, serving);
-    const checks = [checkConfig(faults, any.file), checkNode()];
+    const checks = [checkConfig(faults, any), checkNode()];
     // With a faulty configuration it is not certain which database is meant.
     if (faults.always.length === 0) {
       checks.push(checkDisk(config), checkTls(config, any));

@@ -56,7 +56,11 @@ export async function runService(flags: Flags, timings: Timings): Promise<number
   const stopped = channel === undefined ? stopSignal() : workerStop(channel);
   const run = { flags, config, output, timings, channel, stopped };
   try {
-    if (channel === undefined) await checkPort(config);
+    if (channel === undefined) {
+      for (const { name, hint } of config.unknownVariables)
+        output.log.warn({ event: "service.variable_unknown", variable: name }, `${name} is not a setting, and is ignored${hint}`);
+      await checkPort(config);
+    }
     return await (config.workers > 1 && channel === undefined ? supervise(run) : runNode(run));
   } finally {
     await flush();

@@ -58,6 +58,7 @@ export const LOG_EVENTS = {
   "service.reload_failed": "warn",
   "service.reload_unreadable": "warn",
   "service.runs_as_root": "warn",
+  "service.variable_unknown": "warn",
   "service.waiting": "warn",
   "service.worker_ended": "error",
   "service.worker_stalled": "error",

@@ -173,6 +173,12 @@ describe("the report", { concurrency: 2 }, () => {
     assert.match(check("configuration")?.detail ?? "", /0\.0\.0\.0 is not a loopback address/);
   });
 
+  test("shows a variable that is no setting", async () => {
+    const { code, check } = await doctor({ GODWIT_PROT: "1", GODWIT_SERVICE_HOST: "10.0.0.1" });
+    assert.deepEqual([code, check("configuration")?.status], [0, "warn"]);
+    assert.equal(check("configuration")?.detail, "GODWIT_PROT is not a setting; did you mean GODWIT_PORT?");
+  });
+
   test("shows a different secret key", async () => {
     const { code, check } = await doctor({ GODWIT_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") });
     assert.equal(code, 1);

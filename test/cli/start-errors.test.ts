@@ -24,6 +24,15 @@ function assertOneSentence({ code, stdout, stderr }: Awaited<ReturnType<typeof r
   assert.doesNotMatch(`${stdout}${stderr}`, /^ +at /m, "no stack trace");
 }
 
+test("a start names a variable that is no setting in the log, and continues", { timeout: 60_000 }, async () => {
+  writeFileSync(join(folder, "no-folder"), "");
+  const { code, stdout } = await serve({ GODWIT_DATA_DIR: join(folder, "no-folder"), GODWIT_PROT: "1" });
+  assert.equal(code, 1, "for the data directory");
+  const line = stdout.split("\n").find((text) => text.includes("service.variable_unknown"));
+  const { level, variable, msg } = JSON.parse(line ?? "{}") as Record<string, unknown>;
+  assert.deepEqual([level, variable, msg], [40, "GODWIT_PROT", "GODWIT_PROT is not a setting, and is ignored; did you mean GODWIT_PORT?"]);
+});
+
 describe("a data directory", () => {
   const CASES: readonly (readonly [what: string, path: () => string, says: RegExp])[] = [
     ["that is a file", () => join(folder, "file"), /file is not a folder: set GODWIT_DATA_DIR to a folder/],
