@@ -7,8 +7,8 @@ import { parseSearch, readTimeline, searchMessages, type FoundEntry, type Search
 import { STATUSES, type Status } from "../messages/states.ts";
 import { decodeId, encodeId } from "../model/id.ts";
 import { cliOrigin } from "../model/origin.ts";
-import { isUserId } from "../model/phone-number.ts";
 import { readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { maskNumber } from "./mask-number.ts";
 import { formatTable, print, say } from "./output.ts";
 import { withDatabase } from "./with-database.ts";
 
@@ -134,16 +134,6 @@ function toEntry({ created_at, type, status, ignored, attempt, receipt, reason }
     reason,
   };
 }
-
-// The country stays visible, and enough to tell the two numbers of a conversation apart. Short codes, which belong to no person, are shown.
-const SHOWN_START = 4;
-const SHOWN_END = 2;
-
-/** Masks a number, or a user id of WhatsApp. The name of a sender stays as it is. */
-const maskNumber = (text: string): string =>
-  (/^\+?\d+$/.test(text) && text.length > SHOWN_START + SHOWN_END) || isUserId(text)
-    ? `${text.slice(0, SHOWN_START)}…${text.slice(-SHOWN_END)}`
-    : text;
 
 const timeOrNull = (time: Date | null): string | null => (time === null ? null : isoTime(time.getTime()));
 

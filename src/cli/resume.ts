@@ -1,13 +1,16 @@
 /** godwit hold and godwit resume: accept messages without handing them over, and decide about the messages of a restored database. */
-import { findWaiting, listUnmatched, type ParkedSummary } from "../delivery/receipt-queries.ts";
+import { numbersIn } from "../delivery/match-receipts.ts";
+import { countWaitingTo, findWaiting, listUnmatched, type ParkedSummary } from "../delivery/receipt-queries.ts";
 import { countHeld, endHeld, type HeldCounts } from "../delivery/held-messages.ts";
 import { groupDigits } from "../lib/group-digits.ts";
+import { firstUuidAt, MAX_UUID, type Uuid } from "../lib/uuid.ts";
 import { decodeId, idKey } from "../model/id.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { Advancer } from "../messages/advance.ts";
 import { beginHold, endHold, holdRestored, readHold } from "../links/hold.ts";
 import type { Database } from "../database/database.ts";
 import { EXIT, UsageError, type Command, type Input } from "./command.ts";
+import { maskNumber } from "./mask-number.ts";
 import { print, say } from "./output.ts";
 import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 
@@ -33,7 +36,7 @@ export const resume: Command = {
   name: "resume",
   about: [
     "Ends a hold with --send or --end. Without a flag it shows what waits, changes nothing, and exits with 2 during a hold. Messages that were queued or sending when the hold began may have been submitted after the backup. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
-    "--report decides nothing. It lists the receipts since the hold that match no message which was submitted from this database: messages that were sent after the backup. waits_here marks a message that waits in the queue, and would arrive twice.",
+    "--report decides nothing. It lists the receipts since the hold that match no message which was submitted from this database: messages that were sent after the backup. waits_here marks a message that waits in the queue, and would arrive twice. If the carrier names the phone, waiting_to_recipient is the number of messages from before the hold that wait for it, and may be the one that was sent.",
     "Messages that were accepted during the hold are sent in any case, and scheduled ones at their time. If nothing waits, both flags end the hold alike.",
   ],
   usage: ["resume [--send | --end | --report] [--json]"],
@@ -60,7 +63,7 @@ async function run(input: Input, { db, clock, config }: OpenedDatabase): Promise
   // Without a hold, all receipts that are still parked.
   const unmatched = await listUnmatched(db, held?.sinceMs ?? 0, MAX_REPORTED);
   if (input.flags["report"] === true) {
-    print(input.flags, await reportOf(db, unmatched));
+    print(input.flags, await reportOf(db, unmatched, held === undefined ? MAX_UUID : firstUuidAt(held.sinceMs)));
     return EXIT.done;
   }
   if (held === undefined) {
@@ -100,17 +103,33 @@ const MAX_REPORTED = 1_000;
 
 /** The messages that carriers have sent, by the receipts that match none that was submitted here. `waits_here`: a message of the queue, which would be sent
  *  again. A carrier writes the reference, so only an id of ours is shown as one. */
-async function reportOf(db: Database, receipts: readonly ParkedSummary[]): Promise<object[]> {
+async function reportOf(db: Database, receipts: readonly ParkedSummary[], before: Uuid): Promise<object[]> {
   const ids = receipts.map(({ reference }) => (reference === null ? undefined : decodeId("msg", reference)));
   const waiting = await findWaiting(
     db,
     ids.filter((id) => id !== undefined),
   );
+  const numbers = receipts.map(({ addresses }) =>
+    numbersIn({ addresses: addresses ?? [] }).flatMap((digits) => (digits === undefined ? [] : [`+${digits}`])),
+  );
+  const waitingTo = await countWaitingTo(db, [...new Set(numbers.flat())], before);
   return receipts.map(({ link, provider_message_id, reference, statuses, received_at }, index) => {
     const { [index]: id } = ids;
     const message_id = id === undefined ? null : reference;
     const waits_here = id !== undefined && waiting.has(idKey(id));
-    return { link, provider_message_id, message_id, waits_here, statuses, received_at: received_at.toISOString() };
+    // The phone comes first, but some carriers swap it with our number, to which no message waits.
+    const own = numbers[index] ?? [];
+    const number = own.find((each) => waitingTo.has(each)) ?? own[0];
+    return {
+      link,
+      provider_message_id,
+      message_id,
+      waits_here,
+      recipient: number === undefined ? null : maskNumber(number),
+      waiting_to_recipient: number === undefined ? null : (waitingTo.get(number) ?? 0),
+      statuses,
+      received_at: received_at.toISOString(),
+    };
   });
 }
 

@@ -266,7 +266,10 @@ const toMatch = (receipt: Receipt, found: Candidate | undefined): Match | undefi
 const MIN_NUMBER_DIGITS = 7;
 
 /** The phone numbers that a receipt names, each without its plus and leading zeros: the phone, and our number. Some carriers swap them. */
-const numbersIn = ({ unmarkedFrom, addresses = unmarkedFrom ?? [] }: Receipt): (string | undefined)[] =>
+export const numbersIn = ({
+  unmarkedFrom,
+  addresses = unmarkedFrom ?? [],
+}: Pick<Receipt, "unmarkedFrom" | "addresses">): (string | undefined)[] =>
   addresses.map((text) => {
     const digits = /^\+?(\d+)$/.exec(text.trim())?.[1]?.replace(/^0+/, "") ?? "";
     return digits.length < MIN_NUMBER_DIGITS ? undefined : digits;

@@ -1,5 +1,6 @@
 /** All SQL of receipts: the carrier ids of messages, parked receipts, and the ids of inbound messages. */
 import { idKey, type AccountId, type MessageId } from "../model/id.ts";
+import type { Uuid } from "../lib/uuid.ts";
 import type { CarrierId } from "../messages/change.ts";
 import { batchStatement, column, type Column } from "../database/batch.ts";
 import type { Queryable, Tx } from "../database/database.ts";
@@ -146,6 +147,8 @@ export type ParkedSummary = {
   provider_message_id: string | null;
   /** Our id, as far as the carrier repeats it. */
   reference: string | null;
+  /** Those of the phone and of our number, if the carrier names them. */
+  addresses: string[] | null;
   statuses: string[];
   received_at: Date;
 };
@@ -154,7 +157,7 @@ export type ParkedSummary = {
 export const listUnmatched = (db: Queryable, sinceMs: number, max: number): Promise<ParkedSummary[]> =>
   db.rows<ParkedSummary>(sql`
   select link, receipt ->> 'providerMessageId' as provider_message_id, receipt ->> 'reference' as reference,
-         array_agg(distinct status) as statuses, min(received_at) as received_at
+         min((receipt -> 'addresses')::text)::json as addresses, array_agg(distinct status) as statuses, min(received_at) as received_at
     from parked_receipts
    where received_at >= ${new Date(sinceMs)}
    group by 1, 2, 3
@@ -172,6 +175,26 @@ select q.message_id
 /** Those of these messages that wait in the queue. */
 export const findWaiting = async (db: Queryable, ids: readonly MessageId[]): Promise<ReadonlySet<string>> =>
   new Set(ids.length === 0 ? [] : (await db.rows<{ message_id: MessageId }>(waitingOf(ids))).map(({ message_id: id }) => idKey(id)));
+
+const waitingTo = batchStatement<{ recipient: string; before: Uuid }>(
+  [column("recipient", "text", ({ recipient }) => recipient), column("before", "uuid", ({ before }) => before)],
+  (items) => `
+select item.recipient, count(*)::integer as count
+  from ${items}
+ cross join lateral (select m.id
+                       from messages m
+                      where m.recipient = item.recipient and m.id < item.before and m.status in ('scheduled', 'queued', 'sending')
+                      limit 1000) m
+  join delivery_queue q on q.message_id = m.id
+ group by item.recipient`,
+);
+
+/** Counts the messages to these recipients that wait in the queue, of those that were created before an id. */
+export const countWaitingTo = async (db: Queryable, recipients: readonly string[], before: Uuid): Promise<ReadonlyMap<string, number>> => {
+  if (recipients.length === 0) return new Map();
+  const rows = await db.rows<{ recipient: string; count: number }>(waitingTo(recipients.map((recipient) => ({ recipient, before }))));
+  return new Map(rows.map(({ recipient, count }) => [recipient, count]));
+};
 
 const unpark = batchStatement<CarrierId & { status: string }>(
   [...carrierIdColumns, column("status", "text", ({ status }) => status)],

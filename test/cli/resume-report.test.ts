@@ -49,6 +49,8 @@ test("the report lists each message once that receipts since the hold name, and 
       provider_message_id: "c-1",
       message_id: LOST,
       waits_here: false,
+      recipient: null,
+      waiting_to_recipient: null,
       statuses: ["delivered", "sent"],
       received_at: new Date(nowMs).toISOString(),
     },
@@ -57,6 +59,8 @@ test("the report lists each message once that receipts since the hold name, and 
       provider_message_id: "c-2",
       message_id: null,
       waits_here: false,
+      recipient: null,
+      waiting_to_recipient: null,
       statuses: ["delivered"],
       received_at: new Date(nowMs + 1).toISOString(),
     },
@@ -65,6 +69,8 @@ test("the report lists each message once that receipts since the hold name, and 
       provider_message_id: "c-3",
       message_id: waiting,
       waits_here: true,
+      recipient: null,
+      waiting_to_recipient: null,
       statuses: ["delivered"],
       received_at: new Date(nowMs + 2).toISOString(),
     },
@@ -74,6 +80,47 @@ test("the report lists each message once that receipts since the hold name, and 
   assert.match(asked.stderr, /with --send: .*twice\n.*with --end: /);
   assert.match(asked.stderr, /^3 receipts came since for messages that were not submitted from this database; --report lists them$/m);
   assert.equal((await runGodwit(["resume", "--report", "--send"], env)).code, 2);
+});
+
+test("the report names the phone of a receipt, and counts the messages from before the hold that wait for it", async () => {
+  await using godwit = await startGodwit({ roles: "api" });
+  const env = { DATABASE_URL: godwit.databaseUrl ?? "" };
+  const key = await godwit.key();
+  const [waiting, other, ours] = ["+14155550171", "+14155550172", "+14155550199"];
+  const send = (recipient: string): Promise<unknown> => godwit.send(key, { recipient });
+  await send(waiting);
+  await send(waiting);
+  assert.equal((await runGodwit(["hold"], env)).code, 0);
+  await send(waiting);
+  await send(other);
+  const receivedAtMs = Date.now() + 1_000;
+  const park = (id: string, at: number, addresses: readonly string[]) => ({
+    link: "acme",
+    providerMessageId: id,
+    status: "delivered",
+    receipt: JSON.stringify({ providerMessageId: id, reference: null, status: "delivered", error: null, raw: {}, addresses }),
+    receivedAtMs: receivedAtMs + at,
+    retryAtMs: null,
+  });
+  assert.ok(godwit.db !== undefined);
+  await parkReceipts(godwit.db, [
+    park("c-1", 0, [waiting.slice(1), ours.slice(1)]),
+    park("c-2", 1, [other, ours]),
+    park("c-3", 2, [ours, waiting]),
+    park("c-4", 3, ["12345", "ACME"]),
+  ]);
+  const { stdout, stderr } = await runGodwit(["resume", "--report", "--json"], env);
+  const rows = JSON.parse(stdout) as { recipient: string | null; waiting_to_recipient: number | null }[];
+  assert.deepEqual(
+    rows.map(({ recipient, waiting_to_recipient: count }) => [recipient, count]),
+    [
+      ["+141…71", 2],
+      ["+141…72", 0],
+      ["+141…71", 2],
+      [null, null],
+    ],
+    stderr,
+  );
 });
 
 for (const flag of ["--send", "--end"])
