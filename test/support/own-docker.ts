@@ -18,7 +18,7 @@ export type RunOptions = { cwd?: string; input?: string | NodeJS.ReadableStream;
 const COMMAND_MS = 280_000;
 
 // The tree itself stays unchanged: an overlay takes the writes. /host is the folder, and /var/lib/docker is in it, because an overlay cannot lie
-// on another one.
+// on another one. TMPDIR names a folder of the machine, which the tree does not have.
 const ENTER = String.raw`set -eu
 tree=$1; folder=$2; shift 2
 mount --make-rprivate /
@@ -38,6 +38,7 @@ cat /etc/resolv.conf > etc/resolv.conf
 cat /etc/hosts > etc/hosts
 pivot_root . old
 umount -l /old
+unset TMPDIR
 exec "$@"`;
 
 export class OwnDocker {
