@@ -16,7 +16,7 @@ const PARAMETERS = {
   method: "method",
   operation: "operation",
   code: "code",
-  key: "key_id",
+  "by-key": "key_id",
   message: "message_id",
 } as const;
 
@@ -32,7 +32,7 @@ export const requests: Command = {
     method: { value: "METHOD", help: "only this method, such as POST" },
     operation: { value: "NAME", help: "only this operation of the API, such as sendMessage" },
     code: { value: "CODE", help: "only this error code" },
-    key: { value: "ID", help: "only requests with this key" },
+    "by-key": { value: "ID", help: "only requests with this key" },
     message: { value: "ID", help: "only requests that created or named this message" },
     since: { value: "TIME", help: "only the requests of this time until now, such as 15m" },
     limit: { value: "NUMBER", fallback: "25", help: `how many requests; ${MAX_LIMIT} at most` },

@@ -44,6 +44,13 @@ test("the forms of a command name only its flags, and all of them unless they co
   }
 });
 
+test("no flag of a command has the name of one of its settings", () => {
+  for (const [name, command] of commands) {
+    const settings = new Set(shownSettings(command).map(({ flag }) => flag));
+    for (const flag of Object.keys(ownFlags(command))) assert.ok(!settings.has(flag), `${name} --${flag}`);
+  }
+});
+
 /** The words of a line as a shell splits them, without the programs of a pipe that are not ours. */
 function argvOf(line: string): string[] {
   const godwit = line.split("|").find((part) => /(?:^|[\s(])godwit /.test(part)) ?? "";

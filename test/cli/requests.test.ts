@@ -34,6 +34,9 @@ test("lists the requests that match the flags, the newest first", async () => {
     ["--status", "400", "--method", "post"],
   ])
     assert.match((await run(...flags)).stdout, new RegExp(`^.*\n\\S+ +${refusedId} .*\n$`), flags.join(" "));
+  const { key: used } = JSON.parse((await run(refusedId, "--json")).stdout) as { key: { id: string } };
+  assert.match((await run("--by-key", used.id)).stdout, new RegExp(`${refusedId} `));
+  assert.equal((await run("--by-key", "key_01k9zs3v8mf4tb2xg1qj6n0d5c")).stdout, "none\n");
   assert.doesNotMatch((await run("--message", messageId)).stdout, /invalid_request_payload/);
   assert.equal((await run("--operation", "getMessage")).stdout, "none\n");
 });
