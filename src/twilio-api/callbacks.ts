@@ -26,9 +26,11 @@ type Call = (request: HttpRequest) => Promise<HttpOutcome>;
 
 export const twilioCallbacks =
   (parts: CallbackParts): CallbackForm =>
-  async (delivery, call) => {
+  async (delivery, call, mayWait) => {
     const record = JSON.parse(delivery.row.record) as MessageRecord;
-    return record.direction === "inbound" ? callInbound(parts, delivery, record, call) : callStatus(parts, delivery, record, call);
+    return record.direction === "inbound"
+      ? callInbound(parts, delivery, record, { call, mayWait })
+      : callStatus(parts, delivery, record, call);
   };
 
 /** Undefined if the message has no status callback, or came through another credential. */
@@ -50,16 +52,16 @@ async function callStatus(
 // Twilio follows more, but a client that needs several does not end.
 const MAX_REDIRECTS = 5;
 
-/** The client is called when the files of the message are downloaded, because it reads them at once. Its response can send replies, and name another
+/** The client is called when the files of the message are downloaded, because it reads them at once; or without those that are late. Its response can send replies, and name another
  *  URL that gives the rest. */
 async function callInbound(
   parts: CallbackParts,
   { endpoint, row }: ClaimedDelivery,
   record: MessageRecord,
-  call: Call,
+  { call, mayWait }: { call: Call; mayWait: boolean },
 ): Promise<HttpOutcome | UnusableResponse | NotYet | undefined> {
   const files = await readFiles(parts.db, endpoint, record);
-  if (files.some(({ status }) => status === "pending")) return { kind: "not_yet" };
+  if (mayWait && files.some(({ status }) => status === "pending")) return { kind: "not_yet" };
   const { credential, token } = await readSigner(parts, endpoint);
   const { base_url: base } = twilioSettings(credential.settings);
   const fields = inboundFields(

@@ -22,18 +22,19 @@ export type ClaimedDelivery = { row: ClaimedRow & { type: string; record: string
 
 /** Calls an endpoint in the form of a compatible API: its own method, URL, headers and body for the event. Undefined if the event concerns no
  *  client of that API: the delivery ends without an attempt. All calls of an attempt share its time limit; what a form still does after that must do
- *  nothing a second time when the attempt is repeated. */
+ *  nothing a second time when the attempt is repeated. `mayWait`: the form may return that the call must wait. */
 export type CallbackForm = (
   delivery: ClaimedDelivery,
   call: (request: HttpRequest) => Promise<HttpOutcome>,
+  mayWait: boolean,
 ) => Promise<HttpOutcome | UnusableResponse | NotYet | undefined>;
 
 /** The call must wait for something, such as a file that is being downloaded. No attempt is counted. */
 export type NotYet = { kind: "not_yet" };
 
-// After each wait of an event it is twice as old, so a long wait takes few looks.
+// After each wait the event is twice as old, so there are about ten looks until the end.
 const LEAST_WAIT_MS = 1_000;
-const MOST_WAIT_MS = 60_000;
+const LAST_WAIT_MS = 600_000;
 
 /** A response whose instructions cannot be carried out. The client has processed the request, so it is not called again. */
 export type UnusableResponse = { kind: "unusable"; response: HttpResponse; error: Error };
@@ -60,7 +61,7 @@ export const CALLBACK_LIMITS = { ...CALL_LIMITS, keptBytes: CALL_LIMITS.maxBodyB
 
 const GONE = 410;
 
-/** The outcome of an attempt. Without a reply the endpoint was not called, since the event does not concern it. */
+/** The outcome of an attempt. Without a reply the endpoint was not called: the event does not concern it, or the call must wait. */
 type Attempted = { settlement: Settlement; reply: HttpOutcome | undefined; isGone: boolean };
 
 /** `limitMs`: the time for a callback. Another call has the limits of the client. */
@@ -98,8 +99,12 @@ async function attemptCallback(
     span ??= tracing?.begin(`webhook ${row.type}`, "client", row.trace, attributesOf(delivery));
     return callbackClient.call(request, signal);
   };
-  const result = await Promise.race([form(delivery, call).catch((error: Error) => notCalled(error)), endOf(signal, limitMs)]);
-  if (result?.kind === "not_yet") return { settlement: waiting(row, startedAt), reply: undefined, isGone: false };
+  const ageMs = startedAt - uuidTimeMs(row.event_id);
+  const result = await Promise.race([
+    form(delivery, call, ageMs < LAST_WAIT_MS).catch((error: Error) => notCalled(error)),
+    endOf(signal, limitMs),
+  ]);
+  if (result?.kind === "not_yet") return { settlement: waiting(row, ageMs), reply: undefined, isGone: false };
   const reply = result?.kind === "unusable" ? unusable(result) : result;
   if (reply === undefined) return { settlement: settledWithoutAttempt(row, "dropped"), reply, isGone: false };
   span?.end(outcomeOf(reply), !isSuccess(reply));
@@ -189,9 +194,8 @@ function settlementOf({ row }: ClaimedDelivery, reply: HttpOutcome, startedAtMs:
   return { ...settlement, outcome: delayMs === null ? "failed" : "later", delayMs };
 }
 
-function waiting(row: ClaimedRow, nowMs: number): Settlement {
-  const ageMs = nowMs - uuidTimeMs(row.event_id);
-  const delayMs = Math.min(MOST_WAIT_MS, Math.max(LEAST_WAIT_MS, ageMs));
+function waiting(row: ClaimedRow, ageMs: number): Settlement {
+  const delayMs = Math.max(LEAST_WAIT_MS, Math.min(ageMs, LAST_WAIT_MS - ageMs));
   return { row, outcome: "later", delayMs, attempts: row.attempts, attempt: "[]" };
 }
 

@@ -262,16 +262,17 @@ export class WebhookWorker {
   async #call({ delivery, leaseEndsAtMs }: Leased, slot: Slot): Promise<void> {
     const call = { slot, startedAtMs: performance.now() };
     this.#calls.add(call);
-    let isOk = false;
+    let isOk: boolean | undefined = false;
     try {
       // A callback may need several calls. The claim must not end before its outcome is stored.
       const limitMs = Math.max(0, leaseEndsAtMs - performance.now() - SETTLE_MS);
       const { settlement, reply, isGone } = await attemptDelivery(this.#parts, delivery, { signal: this.#abort.signal, limitMs });
-      isOk = reply === undefined || isSuccess(reply);
+      // An endpoint that has nothing to get takes as many as one that responds; of one that must wait, nothing is known.
+      isOk = reply === undefined ? settlement.outcome === "dropped" || undefined : isSuccess(reply);
       if (reply !== undefined) this.#parts.watch.attempted(reply);
       if (reply !== undefined && reply.kind !== "response") this.#parts.log.info(explain(delivery, reply), "a webhook was not delivered");
       // The endpoint may have received the delivery or not. Another node repeats the call.
-      if (this.#abort.signal.aborted && !isOk) await this.#returnToQueue([{ delivery, leaseEndsAtMs }]);
+      if (this.#abort.signal.aborted && reply !== undefined && !isOk) await this.#returnToQueue([{ delivery, leaseEndsAtMs }]);
       else this.#settler.settle(settlement);
       if (isGone) await this.#disable(delivery.endpoint);
     } catch (error) {
