@@ -3,7 +3,7 @@ import type { Flags } from "../config.ts";
 import { isoTime } from "../lib/time.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import type { FoundMessage, ListFilter } from "../messages/search-queries.ts";
-import { parseSearch, readTimeline, searchMessages, type FoundEntry, type Search } from "../messages/search.ts";
+import { MAX_TIMELINE, parseSearch, readTimeline, searchMessages, type FoundEntry, type Search } from "../messages/search.ts";
 import { STATUSES, type Status } from "../messages/states.ts";
 import { decodeId, encodeId } from "../model/id.ts";
 import { cliOrigin } from "../model/origin.ts";
@@ -69,7 +69,9 @@ async function run(input: Input): Promise<void> {
     const records = items.map((row) => toRecord(row, shown));
     const [message, ...others] = items;
     const isList = search.kind === "filter" || message === undefined || others.length > 0 || next !== undefined;
-    printFound(flags, records, isList ? undefined : await readTimeline(db, message));
+    const entries = isList ? undefined : await readTimeline(db, message);
+    printFound(flags, records, entries);
+    if (entries?.length === MAX_TIMELINE) say(`the timeline has the newest ${MAX_TIMELINE} entries; the API has all`);
     if (next !== undefined && items.length === limit) say(`there are more: --before ${encodeId("msg", next)}`);
     else if (next !== undefined)
       say(`only the messages after ${isoTime(uuidTimeMs(next))} were searched; the earlier ones: --before ${encodeId("msg", next)}`);

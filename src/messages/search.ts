@@ -45,7 +45,7 @@ export type SearchResult = { items: FoundMessage[]; next: MessageId | undefined 
 export type FoundEntry = ReturnType<typeof toTimelineEntry>;
 
 // The newest entries: a message that is retried for days has more.
-const MAX_ENTRIES = 100;
+export const MAX_TIMELINE = 100;
 
 const NUMBER = new RegExp(RECIPIENT_PATTERN);
 // Longer ids of carriers are not stored.
@@ -102,7 +102,7 @@ async function find(db: Queryable, { search, before = toId("msg", MAX_UUID), lim
 
 /** Reads the timeline of a found message, the oldest entry first. */
 export const readTimeline = async (db: Queryable, { account_id: accountId, environment, id }: FoundMessage): Promise<FoundEntry[]> =>
-  (await listEntries(db, { accountId, environment, id }, MAX_UUID, MAX_ENTRIES)).toReversed().map(toTimelineEntry);
+  (await listEntries(db, { accountId, environment, id }, MAX_UUID, MAX_TIMELINE)).toReversed().map(toTimelineEntry);
 
 function runSearch(db: Queryable, search: Exclude<Search, { kind: "filter" }>, page: SearchPage): Promise<FoundMessage[]> {
   switch (search.kind) {
