@@ -35,7 +35,7 @@ export const hold: Command = {
 export const resume: Command = {
   name: "resume",
   about: [
-    "Ends a hold with --send or --end. Without a flag it shows what waits, changes nothing, and exits with 2 during a hold. Messages that were queued or sending when the hold began may have been submitted after the backup. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
+    "Ends a hold with --send or --end. Without a flag it shows what waits, sends and ends nothing, and exits with 2 during a hold. Messages that were queued or sending when the hold began may have been submitted after the backup. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
     "--report decides nothing. It lists the receipts since the hold that match no message which was submitted from this database: messages that were sent after the backup. waits_here marks a message that waits in the queue, and would arrive twice. If the carrier names the phone, waiting_to_recipient is the number of messages from before the hold that wait for it, and may be the one that was sent.",
     "Messages that were accepted during the hold are sent in any case, and scheduled ones at their time. If nothing waits, both flags end the hold alike.",
   ],

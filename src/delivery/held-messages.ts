@@ -17,10 +17,10 @@ const restoredSignal = endSignal(
   {
     code: OUTCOME_UNKNOWN,
     message:
-      "The database was restored from a backup, and the message may have been handed to its carrier after the backup. It was not sent again.",
+      "The operator ended the message during a hold. It may have been handed to its carrier before: the database may be a restored one.",
     permanent: false,
   },
-  "restored from a backup",
+  "ended during a hold",
 );
 
 export type HeldCounts = Partial<Record<Extract<Status, "scheduled" | "queued" | "sending">, number>>;
