@@ -19,18 +19,22 @@ type Group = {
 /** The tiers in one place. The first tier is `npm test`; `npm run test:full` runs everything. A group without `first` and `rest` is in the first
  *  tier. */
 const GROUPS: Readonly<Record<string, Group>> = {
-  src: { pattern: "src/**/*.test.ts", processes: 2 },
+  // This makes thousands of TLS connections.
+  src: { pattern: "src/**/*.test.ts", processes: 2, rest: ["tls-threads"] },
   api: { pattern: "test/api/*.test.ts", processes: 4 },
   delivery: { pattern: "test/delivery/*.test.ts", processes: 4 },
   webhooks: { pattern: "test/webhooks/*.test.ts", processes: 2 },
   templates: { pattern: "test/templates/*.test.ts", processes: 1 },
-  // These compare us with other programs, run the samples of a page, send random bytes, or send thousands of receipts.
+  // These compare us with other programs, run the samples of a page, send random bytes, send thousands of receipts, or go through all contents or words.
   carriers: {
     pattern: "test/carriers/*.test.ts",
     processes: 2,
     rest: [
+      "carrier-examples",
+      "content-delivery",
       "docs-provider",
       "kannel-peer",
+      "opt-out-forms",
       "provider-smpp-fuzz",
       "provider-smpp-peers",
       "provider-smpp-tshark",
@@ -38,14 +42,15 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "twilio-peers",
     ],
   },
-  // This reads a million rows.
-  cli: { pattern: "test/cli/*.test.ts", processes: 3, rest: ["bulk-memory"] },
+  // These read a million rows, send files of rows, or start the service with many wrong settings.
+  cli: { pattern: "test/cli/*.test.ts", processes: 3, rest: ["bulk-memory", "send-csv", "start-errors"] },
   console: { pattern: "console/test/*.test.ts", processes: 1 },
-  sdk: { pattern: "sdk/test/*.test.ts", processes: 2, rest: ["package"] },
+  // These install the package, generate a client, or upload large files.
+  sdk: { pattern: "sdk/test/*.test.ts", processes: 2, rest: ["generated-client", "media", "package"] },
   // One journey for each area of the console.
   browser: { pattern: "test/browser/*.test.ts", first: ["journeys", "conversations"] },
-  // kill -9, a crash, two nodes, and a short chaos.
-  faults: { pattern: "test/faults/*.test.ts", first: ["chaos", "crash", "delivery-nodes", "idempotency-nodes", "kill"] },
+  // kill -9, a crash, and two nodes.
+  faults: { pattern: "test/faults/*.test.ts", first: ["crash", "delivery-nodes", "idempotency-nodes", "kill"] },
   // These install packages, clone the repository, or start other programs or runs of tests.
   tools: {
     pattern: "test/tools/*.test.ts",
