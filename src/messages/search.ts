@@ -4,7 +4,8 @@ import { recordChange, recordInstallationChange } from "../audit/record-change.t
 import { listEntries } from "../events/queries.ts";
 import { toTimelineEntry } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
-import { MAX_UUID } from "../lib/uuid.ts";
+import { isoTime } from "../lib/time.ts";
+import { MAX_UUID, uuidTimeMs } from "../lib/uuid.ts";
 import { decodeId, encodeId, toId, type MessageId, type RequestId } from "../model/id.ts";
 import type { ChangeOrigin } from "../model/origin.ts";
 import { RECIPIENT_PATTERN } from "../model/phone-number.ts";
@@ -88,8 +89,8 @@ export async function searchMessages(db: Database, clock: Clock, request: Search
 /** The filters of a list, for the audit log. */
 function filterRecord(search: Search): object {
   if (search.kind !== "filter") return {};
-  const { status, errorCode, link } = search.filter;
-  return { status, error_code: errorCode, link };
+  const { status, errorCode, link, from } = search.filter;
+  return { status, error_code: errorCode, link, since: isoTime(uuidTimeMs(from)) };
 }
 
 async function find(db: Queryable, { search, before = toId("msg", MAX_UUID), limit }: SearchRequest): Promise<SearchResult> {
