@@ -7,6 +7,7 @@ import { uuidToText } from "../lib/uuid.ts";
 import type { Database } from "../database/database.ts";
 import type { Environment } from "../model/owner.ts";
 import { hashApiKey, hasKeyForm, type RecognizeKey } from "./api-key.ts";
+import { CredentialCache, type Lookup } from "./credential-cache.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Tier } from "./quota.ts";
 import type { Scope } from "./scope.ts";
@@ -34,12 +35,8 @@ export type TokenClaims = { accountId: AccountId; keyId: KeyId; scopes: readonly
 /** Undefined for a token that this installation has not issued, and for an expired one. */
 export type ReadToken = (token: string) => Promise<TokenClaims | undefined>;
 
-// A revoked key must be refused "within a second or so" on every node, so a result is trusted for no longer than that.
-const TRUST_MS = 1_000;
-const MAX_CACHED = 10_000;
 const TOUCH_EVERY_MS = 60_000;
-
-type CachedCredential = { credential: Credential; until: number };
+const MAX_TOUCHED = 10_000;
 
 export type AuthenticatorParts = {
   db: Database;
@@ -53,12 +50,8 @@ export type AuthenticatorParts = {
 
 export class Authenticator {
   readonly #parts: AuthenticatorParts;
-  /** By the token itself: hashing the token for each request would cost more than all other work of admission. */
-  readonly #cached = new BoundedMap<string, CachedCredential>(MAX_CACHED);
-  /** Refused credentials of this installation, such as revoked keys. Clients that keep using one do not reach the database each time. */
-  readonly #refusedUntil = new BoundedMap<string, number>(MAX_CACHED);
-  readonly #lookups = new Map<string, Promise<Credential | undefined>>();
-  readonly #touchedAt = new BoundedMap<string, number>(MAX_CACHED);
+  readonly #cache = new CredentialCache<undefined, Credential>((token) => this.#lookUp(token));
+  readonly #touchedAt = new BoundedMap<string, number>(MAX_TOUCHED);
 
   constructor(parts: AuthenticatorParts) {
     this.#parts = parts;
@@ -67,22 +60,19 @@ export class Authenticator {
   /** Returns the credential of the header, or throws a 401 problem. Returns without a promise while the cached result is fresh. */
   authenticate(header: string | undefined): Credential | Promise<Credential> {
     const token = bearerToken(header);
-    const cached = this.#cached.get(token);
-    if (cached !== undefined && performance.now() < cached.until) return cached.credential;
-    if (performance.now() < (this.#refusedUntil.get(token) ?? 0)) throw invalidToken();
-    if (looksLikeToken(token) || this.#parts.recognizes(token)) return this.#lookUp(token);
+    const cached = this.#cache.fresh(token, undefined);
+    if (cached !== undefined) return cached;
+    if (this.#cache.isRefused(token)) throw invalidToken();
+    if (looksLikeToken(token) || this.#parts.recognizes(token)) return this.#find(token);
     throw hasKeyForm(token) ? invalidToken() : invalidToken(NEITHER_FORM);
   }
 
-  /** The environment of a credential when it was last looked up, however long ago. It decides whose budget a request uses while the
-   *  credential is looked up again, and never whether the request may run. */
   lastEnvironmentOf(header: string | undefined): string | undefined {
-    return this.#cached.get(bearerToken(header))?.credential.environmentKey;
+    return this.#cache.lastEnvironmentOf(bearerToken(header));
   }
 
-  /** Ends the trust in all results, after a key was revoked on this node. */
   forget(): void {
-    for (const cached of this.#cached.values()) cached.until = 0;
+    this.#cache.forget();
   }
 
   /** The active key with this secret. Returns undefined for a made-up key without a query. */
@@ -92,40 +82,25 @@ export class Authenticator {
     return row;
   }
 
-  async #lookUp(token: string): Promise<Credential> {
-    // Concurrent requests share one lookup.
-    let lookup = this.#lookups.get(token);
-    if (lookup === undefined) {
-      lookup = this.#find(token).finally(() => this.#lookups.delete(token));
-      this.#lookups.set(token, lookup);
-    }
-    return (await lookup) ?? refuse();
+  async #find(token: string): Promise<Credential> {
+    return (await this.#cache.find(token, undefined)) ?? refuse();
   }
 
-  async #find(token: string): Promise<Credential | undefined> {
-    const startedAt = performance.now();
+  async #lookUp(token: string): Promise<Lookup<Credential>> {
     const db = this.#databaseFor(token);
     if (!looksLikeToken(token)) {
       const [row] = await findCredential(db, hashApiKey(token));
-      return this.#keep(token, row && this.#found(row), startedAt + TRUST_MS);
+      return { credential: row && this.#found(row) };
     }
     const claims = await this.#parts.readToken(token);
-    // Not cached: a client could invent any number of tokens.
-    if (claims === undefined) return undefined;
+    if (claims === undefined) return { isUnissued: true };
     const [row] = await findCredentialOf(db, claims.accountId, claims.keyId);
-    return this.#keep(token, row && this.#found(row, claims), startedAt + Math.min(TRUST_MS, claims.expiresAtMs - this.#parts.now()));
+    return { credential: row && this.#found(row, claims), trustMs: claims.expiresAtMs - this.#parts.now() };
   }
 
   /** Credentials that this process has seen before do not wait behind those of strangers. */
   #databaseFor(token: string): Database {
-    return this.#cached.has(token) ? this.#parts.db : this.#parts.strangersDb;
-  }
-
-  #keep(token: string, credential: Credential | undefined, until: number): Credential | undefined {
-    this.#cached.delete(token);
-    if (credential === undefined) this.#refusedUntil.renew(token, until);
-    else this.#cached.set(token, { credential, until });
-    return credential;
+    return this.#cache.has(token) ? this.#parts.db : this.#parts.strangersDb;
   }
 
   #found(row: CredentialRow, token?: TokenClaims): Credential {

@@ -3,6 +3,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { invalidToken, type Credential } from "../access/authenticate.ts";
 import type { Database } from "../database/database.ts";
+import { CredentialCache, TRUST_MS, type Lookup } from "../access/credential-cache.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidToText } from "../lib/uuid.ts";
@@ -16,17 +17,14 @@ export type CompatibleCredential = Credential & { source: MessageSource; userNam
 
 export type Login = { source: MessageSource; userName: string; secret: string };
 
-// A revoked credential must be refused within about a second on every node.
-const TRUST_MS = 1_000;
-const MAX_CACHED = 10_000;
 const TOUCH_EVERY_MS = 60_000;
+const MAX_TOUCHED = 10_000;
 // With more users than that, unknown names are looked up like known ones.
 const MAX_USERS = 50_000;
 
 export const MAX_USER_NAME = 64;
 export const MAX_SECRET = 128;
 
-type Cached = { credential: CompatibleCredential; until: number };
 type Users = { names: ReadonlySet<string>; until: number };
 
 type CompatibleAuthenticatorParts = {
@@ -38,10 +36,8 @@ type CompatibleAuthenticatorParts = {
 
 export class CompatibleAuthenticator {
   readonly #parts: CompatibleAuthenticatorParts;
-  readonly #cached = new BoundedMap<string, Cached>(MAX_CACHED);
-  readonly #refusedUntil = new BoundedMap<string, number>(MAX_CACHED);
-  readonly #lookups = new Map<string, Promise<CompatibleCredential | undefined>>();
-  readonly #touchedAt = new BoundedMap<string, number>(MAX_CACHED);
+  readonly #cache = new CredentialCache<Login, CompatibleCredential>((key, login) => this.#lookUp(key, login));
+  readonly #touchedAt = new BoundedMap<string, number>(MAX_TOUCHED);
   #users: Users = { names: new Set(), until: 0 };
   #reading: Promise<Users> | undefined;
 
@@ -53,51 +49,37 @@ export class CompatibleAuthenticator {
   authenticate(login: Login): CompatibleCredential | Promise<CompatibleCredential> {
     if (login.userName.length > MAX_USER_NAME || login.secret.length > MAX_SECRET) throw unknownUser();
     const key = loginKey(login);
-    const cached = this.#cached.get(key);
-    if (cached !== undefined && performance.now() < cached.until) return cached.credential;
-    if (performance.now() < (this.#refusedUntil.get(key) ?? 0)) throw unknownUser();
-    return this.#lookUp(key, login);
+    const cached = this.#cache.fresh(key, login);
+    if (cached !== undefined) return cached;
+    if (this.#cache.isRefused(key)) throw unknownUser();
+    return this.#find(key, login);
   }
 
-  /** The environment of a credential when it was last looked up, however long ago. */
   lastEnvironmentOf(login: Login): string | undefined {
-    return this.#cached.get(loginKey(login))?.credential.environmentKey;
+    return this.#cache.lastEnvironmentOf(loginKey(login));
   }
 
   /** Ends the trust in all results, after a credential was created or revoked on this node. */
   forget(): void {
-    for (const cached of this.#cached.values()) cached.until = 0;
+    this.#cache.forget();
     this.#users = { names: this.#users.names, until: 0 };
   }
 
-  async #lookUp(key: string, login: Login): Promise<CompatibleCredential> {
-    // Concurrent requests share one lookup.
-    let lookup = this.#lookups.get(key);
-    if (lookup === undefined) {
-      lookup = this.#find(key, login).finally(() => this.#lookups.delete(key));
-      this.#lookups.set(key, lookup);
-    }
-    const found = await lookup;
+  async #find(key: string, login: Login): Promise<CompatibleCredential> {
+    const found = await this.#cache.find(key, login);
     if (found === undefined) throw unknownUser();
     return found;
   }
 
-  async #find(key: string, { source, userName, secret }: Login): Promise<CompatibleCredential | undefined> {
-    const startedAt = performance.now();
-    const isKnown = this.#cached.has(key);
-    if (!isKnown && !(await this.#mayExist(source, userName))) return undefined;
+  async #lookUp(key: string, { source, userName, secret }: Login): Promise<Lookup<CompatibleCredential>> {
+    const isKnown = this.#cache.has(key);
+    if (!isKnown && !(await this.#mayExist(source, userName))) return { isUnissued: true };
     const { db, strangersDb, box } = this.#parts;
     const row = await findByUser(isKnown ? db : strangersDb, source, userName);
     const isRight = row !== undefined && equal(box.open(row.secret, credentialContext(row)), secret);
-    this.#cached.delete(key);
-    if (!isRight) {
-      this.#refusedUntil.renew(key, startedAt + TRUST_MS);
-      return undefined;
-    }
+    if (!isRight) return {};
     this.#touch(row);
-    const credential = toCredential(row);
-    this.#cached.set(key, { credential, until: startedAt + TRUST_MS });
-    return credential;
+    return { credential: toCredential(row) };
   }
 
   /** Whether there may be a user with this name. Made-up names cost one read of all names in a second, whatever their number. */
