@@ -1,9 +1,9 @@
 /** Writes docs/cli-NAME.md for each command, and the list of commands in docs/cli.md below its marker. A test fails when a page is out of date. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { COMMAND_GROUPS, type Command, type FlagRow } from "../src/cli/command.ts";
+import { ACCOUNT_FLAG, COMMAND_GROUPS, formWords, type Command, type FlagRow } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
-import { flagText } from "../src/cli/help.ts";
+import { flagNotes, flagText, groupFlags } from "../src/cli/help.ts";
 import { COMMAND_PAGES } from "../site/contents.ts";
 
 type Page = { path: string; is: string; shouldBe: string };
@@ -20,12 +20,13 @@ const LISTS: Readonly<Record<string, string>> = {
   type: "[event types](webhooks.md#event-types)",
   scopes: "[scopes](access.md#scopes)",
   carrier: "[carriers](carriers.md#included-carriers)",
+  status: "[statuses](states.md)",
 };
 
 const SETTINGS: Readonly<Record<Command["settings"], readonly string[]>> = {
-  service: ["It takes all [settings](settings.md)."],
-  database: ["It takes the [settings of the database](cli.md#database)."],
-  client: ["It takes `--url` and `--key` ([URL and API key](cli.md#url-and-api-key))."],
+  service: ["Accepts all [settings](settings.md)."],
+  database: ["Needs the [database](cli.md#database)."],
+  client: ["Needs the [URL and API key](cli.md#url-and-api-key)."],
   none: [],
 };
 
@@ -47,8 +48,8 @@ function listPage(): Page {
   const groups = Object.entries(COMMAND_GROUPS).map(([group, title]) => {
     const rows = Object.entries(COMMANDS)
       .filter(([, entry]) => entry.group === group)
-      .map(([name, { summary }]) => `| ${linkTo(name)} | ${summary} |`);
-    return ["", `**${title}**`, "", "| command | |", "|---|---|", ...rows].join("\n");
+      .map(([name, { summary }]) => [linkTo(name), summary] as const);
+    return `\n**${title}**\n\n${list(rows)}`;
   });
   return { path, is, shouldBe: `${is.slice(0, is.indexOf(LIST_MARK))}${LIST_MARK}\n${groups.join("\n")}\n` };
 }
@@ -63,42 +64,48 @@ function commandPage(command: Command): Page {
   return { path, is, shouldBe: `${sections(command).join("\n\n")}\n${own === "" ? "" : `\n${own}`}` };
 }
 
-// docs/cli.md says it once for all commands that use the database.
-const WITH_DATABASE = /\s*Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL\./;
-
 function sections({ name, about, usage, flags, settings, examples, exitCodes = {} }: Command): string[] {
-  const flagRows = Object.entries(flags).map(([flag, row]) => [flagText(flag, row), described(flag, row)] as const);
+  // docs/cli.md describes it once for all commands.
+  const own = Object.fromEntries(Object.entries(flags).filter(([, row]) => row !== ACCOUNT_FLAG));
+  const verbs = usage.flatMap((form) => formWords(form)[0]?.split("|") ?? []);
   return [
     `# godwit ${name}`,
-    ...about.map((text) => text.replace(WITH_DATABASE, "")).filter((text) => text !== ""),
+    ...about.map((text) => marked(text, verbs)),
     `\`\`\`\n${usage.map((form) => `godwit ${form}\n`).join("")}\`\`\``,
-    ...(flagRows.length === 0 ? [] : [table("flag", flagRows)]),
+    ...groupFlags(own).flatMap(([title, rows]) => [
+      `${marked(title)}:`,
+      list(rows.map(([flag, row]) => [`\`${flagText(flag, row)}\``, flagLine(flag, row)])),
+    ]),
     ...SETTINGS[settings],
     // Not `sh`, which test/tools/docs-samples.test.ts would run.
     `\`\`\`shell\n${examples.map(([does, line]) => `# ${does}\n${line}\n`).join("\n")}\`\`\``,
-    ...(Object.keys(exitCodes).length === 0 ? [] : [table("[exit code](cli.md#exit-codes)", Object.entries(exitCodes))]),
+    ...exitText(Object.entries(exitCodes)),
   ];
 }
 
-function described(flag: string, { help, choices, isList, isRepeated, fallback }: FlagRow): string {
-  const notes = [
-    ...(choices === undefined ? [] : [`${isList ? "one or more, separated by commas, of" : "one of"} ${choiceText(flag, choices)}`]),
-    ...(isRepeated ? ["may be given several times"] : []),
-    ...(fallback === undefined ? [] : [`default ${fallback}`]),
-  ];
-  return notes.length === 0 ? help : `${help}; ${notes.join("; ")}`;
+const list = (rows: readonly (readonly [string, string])[]): string => rows.map(([name, text]) => `- ${name}: ${text}`).join("\n");
+
+function exitText(codes: readonly (readonly [string, string])[]): string[] {
+  const [code, ...others] = codes;
+  if (code === undefined) return [];
+  return others.length === 0
+    ? [`Exit code ${code[0]}: ${marked(code[1])}.`]
+    : ["Exit codes:", list(codes.map(([each, text]) => [each, marked(text)]))];
 }
 
-const choiceText = (flag: string, choices: readonly string[]): string => {
-  const list = choices.length > MOST_CHOICES ? LISTS[flag] : undefined;
-  return list === undefined ? choices.map((choice) => `\`${choice}\``).join(", ") : `the ${list}`;
-};
+function flagLine(flag: string, row: FlagRow): string {
+  const place = (row.choices?.length ?? 0) > MOST_CHOICES ? LISTS[flag] : undefined;
+  return marked([row.help, ...flagNotes(row, place)].join("; "));
+}
 
-const table = (head: string, rows: readonly (readonly [string, string])[]): string =>
-  [
-    `| ${head} | |`,
-    "|---|---|",
-    ...rows.map(([name, text]) => `| \`${name.replaceAll("|", "\\|")}\` | ${text.replaceAll("|", "\\|")} |`),
-  ].join("\n");
+/** Marks the flags, variables, scopes and pages in a text of the help, and a verb at its start. */
+const marked = (text: string, verbs: readonly string[] = []): string =>
+  text
+    .replace(/^[a-z-]+(?= )/, (word) => (verbs.includes(word) ? `\`${word}\`` : word))
+    .replaceAll(
+      /(?<![\w`/.-])(?:--[a-z][a-z-]*|[A-Z]+_[A-Z_]+|[a-z]+:[a-z]+|- (?=reads|is))/g,
+      (word) => `\`${word.trim()}\`${word.endsWith(" ") ? " " : ""}`,
+    )
+    .replaceAll(/docs\/([a-z-]+)\.md/g, "[$1]($1.md)");
 
 if (import.meta.main) for (const { path, shouldBe } of await readPages()) writeFileSync(join(DOCS, path), shouldBe);

@@ -18,18 +18,13 @@ const record = ({ id, name, created_at, max_key_life_seconds }: AccountRow) => (
 export const accounts: Command = {
   name: "accounts",
   about: [
-    "An account is a customer of the installation, without access to the data of other accounts. The first start creates the account default.",
-    "Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
+    "An account is a customer of the installation. It cannot see the data of other accounts. The first start creates the account default.",
   ],
-  usage: ["accounts list [--json]", "accounts create NAME [--json]", "accounts set-key-life NAME --max 90d|none [--json]"],
-  flags: { max: { value: "TIME", help: "the longest lifetime of new keys of the account, such as 90d, or none" } },
+  usage: ["accounts list", "accounts create NAME", "accounts set-key-life NAME --max 90d|none"],
+  flags: { max: { value: "TIME", help: "longest lifetime of new keys, such as 90d, or none" } },
   settings: "database",
   hasTables: true,
-  examples: [
-    ["All accounts:", "godwit accounts list"],
-    ["A new account:", 'godwit accounts create "second house"'],
-    ["New keys expire after ninety days at the latest:", "godwit accounts set-key-life default --max 90d"],
-  ],
+  examples: [["A new account:", 'godwit accounts create "second house"']],
   async run(input) {
     const [verb, name] = input.words;
     if (verb === "list") return withDatabase(input, "accounts", async ({ db }) => print(input.flags, (await listAccounts(db)).map(record)));

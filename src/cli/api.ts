@@ -14,23 +14,19 @@ const MAX_BODY_BYTES = 4 * 1_048_576;
 export const api: Command = {
   name: "api",
   about: [
-    "Sends a request to the HTTP API of a running service and prints the response. The API reference (GET /docs) lists the paths and their scopes. A POST, PATCH or DELETE has a new idempotency key, and is repeated with it after a lost response.",
-    "The response is printed with indentation, with --json on one line. With --all a list is read to its end, one record on each line.",
+    "Sends any request to the API and prints the response. The service has the API reference at /docs/reference.",
+    "A POST, PATCH or DELETE has a new idempotency key, and is repeated with it when the response is lost.",
   ],
-  usage: ["api METHOD PATH [--data JSON] [--json]", "api GET PATH --all"],
+  usage: ["api METHOD PATH [--data JSON]", "api GET PATH --all"],
   flags: {
-    data: { value: "JSON", help: "the body of the request; - reads it from the standard input" },
-    all: { isSwitch: true, help: "all records of a list, in as many requests as needed" },
+    data: { value: "JSON", help: "body of the request; - reads standard input" },
+    all: { isSwitch: true, help: "every page of a list, a record on each line" },
   },
   settings: "client",
   examples: [
-    ["The newest messages that failed:", "godwit api GET '/v1/messages?status=failed'"],
-    ["The errors of a batch:", "godwit api GET '/v1/messages?batch_id=bat_01k9zs3v8mf4tb2xg1qj6n0d5c' --all | jq .error.code"],
-    ["The timeline of a message:", "godwit api GET /v1/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c/events"],
-    ["Cancel a scheduled message:", "godwit api POST /v1/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c/cancel"],
-    ["A webhook endpoint:", `godwit api POST /v1/webhook_endpoints --data '{"url": "https://example.com/hooks"}'`],
+    ["The errors of all failed messages:", "godwit api GET '/v1/messages?status=failed' --all | jq .error.code"],
+    ["Create a webhook endpoint:", `godwit api POST /v1/webhook_endpoints --data '{"url": "https://example.com/hooks"}'`],
   ],
-  exitCodes: { 1: "the service was not reached, or refused the request" },
   async run(input) {
     const [method = "", path = ""] = input.words;
     const verb = method.toUpperCase();

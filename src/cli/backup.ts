@@ -24,23 +24,25 @@ import { withUnmigratedDatabase } from "./with-database.ts";
 export const backup: Command = {
   name: "backup",
   about: [
-    "create writes a backup of the embedded database to a new folder, while the service runs or is stopped, without the secret key (data/secret.key): keep a copy of it elsewhere. For a database of DATABASE_URL use the tools of PostgreSQL.",
-    "verify compares every file with the manifest of the backup; of GODWIT_ARCHIVE, the newest base backup and all WAL after it. With --recover it also restores the backup beside it, which needs as much disk space again, starts it, reads every row, and verifies the audit log, whose keyed hashes need the secret key.",
-    "restore writes a backup into a data directory that has no database. With --to, DIR is the folder of GODWIT_ARCHIVE. Put the secret key beside it. The next start accepts messages and submits none: messages that waited at the time of the backup may have been submitted after it. Decide about them with godwit resume.",
-    "Run it as root, or as the user that owns the database. For an archive, root continues as the owner of its folder, which must be able to write to the data directory.",
+    "create copies the embedded database into the new folder DIR, also while the service runs. Keep a copy of the secret key (data/secret.key) elsewhere: DIR does not contain it. For DATABASE_URL, use the tools of PostgreSQL.",
+    "verify compares every file of DIR with its manifest. In the folder of GODWIT_ARCHIVE it reads the newest base backup and all WAL after it.",
+    "restore writes DIR into a data directory without a database. Put the secret key there. The next start accepts messages and submits none until you decide with `godwit resume`, because waiting messages may have been submitted after the backup.",
+    "Run it as root or as the owner of the database. For an archive, root continues as the owner of its folder, which must be able to write to the data directory.",
   ],
-  usage: ["backup create DIR [--json]", "backup verify DIR [--recover] [--json]", "backup restore DIR [--to TIME] [--json]"],
+  usage: ["backup create DIR", "backup verify DIR [--recover]", "backup restore DIR [--to TIME]"],
   flags: {
-    recover: { isSwitch: true, help: "restore the backup temporarily beside it, and read every row" },
-    to: { value: "TIME", help: "a time with its offset, such as 2026-11-17T14:05:00Z, or latest for the end of the archive" },
+    recover: {
+      isSwitch: true,
+      help: "also restore it beside itself, read every row, and verify the audit log with the secret key; needs as much disk space again",
+    },
+    to: { value: "TIME", help: "DIR is the archive: the time with its offset, such as 2026-11-17T14:05:00Z, or latest" },
   },
   settings: "database",
   exitCodes: { [EXIT.failed]: "failed, or the backup is damaged" },
   examples: [
-    ["While the service runs:", "godwit backup create /backup/godwit-2026-11-17"],
-    ["Verify it completely:", "godwit backup verify /backup/godwit-2026-11-17 --recover"],
-    ["On a new machine:", "godwit backup restore /backup/godwit-2026-11-17 --data-dir ./data"],
-    ["To a time, from an archive:", "godwit backup restore /backup/godwit --to 2026-11-17T14:05:00Z --data-dir ./data"],
+    ["Back up, while the service runs:", "godwit backup create /backup/godwit-2026-11-17"],
+    ["Restore on a new machine:", "godwit backup restore /backup/godwit-2026-11-17 --data-dir ./data"],
+    ["Restore a time from an archive:", "godwit backup restore /backup/godwit --to 2026-11-17T14:05:00Z --data-dir ./data"],
   ],
   async run(input) {
     const [verb, folder] = input.words;

@@ -18,27 +18,27 @@ import { paint, print } from "./output.ts";
 export const carriers: Command = {
   name: "carriers",
   about: [
-    "Lists the included definitions of HTTP carriers, and tries a definition. CARRIER is the name of an included one, or the path of your own file.",
-    "test runs the examples of the definition, without a connection: for each response of the carrier it prints the request that would be sent, the values that the paths find, and the outcome; for each callback the receipts and messages. The examples of acme.toml are in acme.examples.toml beside it, unless --examples names another file.",
-    "test --live sends one real message through the definition, with the secrets of the environment variables that the definition names.",
+    "CARRIER is the name of an included definition of an HTTP carrier, or the path of your own file.",
+    "test runs the examples of the definition without a connection. It prints each request, the values that the paths find, and the outcome of each response and callback. The examples of acme.toml are in acme.examples.toml.",
+    "With --live it sends a real message, with the secrets of the environment variables that the definition names.",
   ],
-  usage: ["carriers list [--json]", "carriers test CARRIER [flags] [--json]"],
+  usage: ["carriers list", "carriers test CARRIER [flags]"],
   flags: {
-    examples: { value: "FILE", help: "the file with the examples" },
-    value: { value: "NAME=TEXT", isRepeated: true, help: "a value of the definition" },
-    live: { isSwitch: true, help: "send one message to --to through the carrier" },
-    to: { value: "NUMBER", help: "the recipient of the message of --live, in E.164" },
-    from: { value: "SENDER", help: "the sender of the message of --live" },
-    text: { value: "TEXT", help: "the text of the message of --live", fallback: "Test of Godwit" },
-    "public-url": { value: "URL", help: "the public URL of the service", fallback: "https://godwit.example" },
+    examples: { value: "FILE", help: "another file with examples" },
+    value: { value: "NAME=TEXT", isRepeated: true, help: "value of the definition" },
+    "public-url": { value: "URL", help: "public URL of the service", fallback: "https://godwit.example" },
+    live: { isSwitch: true, help: "send one message through the carrier" },
+    to: { value: "NUMBER", group: "with --live", help: "recipient, in E.164" },
+    from: { value: "SENDER", group: "with --live", help: "sender" },
+    text: { value: "TEXT", group: "with --live", help: "text of the message", fallback: "Test of Godwit" },
   },
   settings: "none",
   hasTables: true,
   examples: [
-    ["Your own definition, with the examples beside it:", "godwit carriers test ./acme.toml"],
+    ["Your own definition:", "godwit carriers test ./acme.toml"],
     ["A real message:", "ACME_TOKEN=… godwit carriers test ./acme.toml --live --to +4915112345678 --from +14155550100"],
   ],
-  exitCodes: { [EXIT.failed]: "an example has another outcome than it says, or the carrier did not accept the message" },
+  exitCodes: { [EXIT.failed]: "an example has another outcome, or the carrier did not accept the message" },
   async run(input) {
     const [verb, carrier] = input.words;
     if (verb !== "test") return list(input);

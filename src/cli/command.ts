@@ -19,6 +19,8 @@ export type FlagRow = {
   isList?: true;
   /** The flag may be given several times. */
   isRepeated?: true;
+  /** The flag has an effect only there, such as `with --csv`. The help lists such flags below their own heading. */
+  group?: string;
 };
 
 export type Command = {
@@ -28,10 +30,12 @@ export type Command = {
   /** The forms of the command, one for each line, without the program's name. Words in lower case are typed literally. The help and
    *  the check of the typed words use these forms. */
   usage: readonly string[];
-  /** The command's own flags, without the settings, --json and --help. */
+  /** The command's own flags, without the settings, --wide, --json and --help. */
   flags: Readonly<Record<string, FlagRow>>;
   /** The settings that the command takes: all settings of the service, the location of the database, or the URL and key of a client. */
   settings: "service" | "database" | "client" | "none";
+  /** The command reads the links of the configuration file, or secrets of the database. */
+  usesSecrets?: true;
   /** The output is not data, so there is no --json. */
   hasNoJson?: true;
   /** The command prints tables with a selection of columns, so there is --wide. */
@@ -78,6 +82,8 @@ const settingRows = ({ settings }: Command): readonly Setting[] =>
 /** Returns the settings that the command's help shows. */
 export const shownSettings = (command: Command): Setting[] =>
   settingRows(command).filter(({ flag }) => flag !== "" && (command.settings !== "database" || DATABASE_FLAGS.has(flag)));
+
+export const ACCOUNT_FLAG: FlagRow = { value: "NAME|ID", help: "account; needed when there are several" };
 
 const JSON_FLAG: FlagRow = { isSwitch: true, help: "print JSON, for programs" };
 const WIDE_FLAG: FlagRow = { isSwitch: true, help: "print all fields" };

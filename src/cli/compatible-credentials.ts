@@ -15,7 +15,7 @@ import { decodeId } from "../model/id.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { ENVIRONMENTS, isEnvironment, type Owner } from "../model/owner.ts";
 import { AddressGate } from "../outbound/address-gate.ts";
-import { neededFlag, pairFlags, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { ACCOUNT_FLAG, neededFlag, pairFlags, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { checkRequest, secretKeyOf } from "./open-setup.ts";
 import { print, say } from "./output.ts";
 import { chooseAccount, withDatabase, type OpenedDatabase } from "./with-database.ts";
@@ -30,29 +30,27 @@ function credentialCommand(source: MessageSource, { about, settings, hasUserName
   const name = `${source}-credentials`;
   return {
     name,
-    about: [
-      about,
-      "The password is shown only when the credential is created. A revoked credential is refused within about a second on every node. Use the same --config and GODWIT_SECRET_KEY as the service.",
-    ],
+    about: [`${about} The password is shown only when the credential is created. A revoked credential is refused within about a second.`],
     usage: [
       `${name} create --environment test|live ${hasUserNames ? "[--user NAME] " : ""}[flags]`,
-      `${name} list [--account NAME|ID] [--json]`,
-      `${name} revoke KEY_ID [--account NAME|ID] [--json]`,
+      `${name} list [--account NAME|ID]`,
+      `${name} revoke KEY_ID [--account NAME|ID]`,
     ],
     flags: {
-      account: { value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-      environment: { value: "ENVIRONMENT", choices: ["test", "live"], help: "the environment in which the client sends" },
-      ...(hasUserNames ? { user: { value: "NAME", help: "the user name, which no other credential of the service may have" } } : {}),
-      password: { value: "VARIABLE", help: "the environment variable that contains the password; without it, a random one" },
+      account: ACCOUNT_FLAG,
+      environment: { value: "ENVIRONMENT", choices: ["test", "live"], help: "environment in which the client sends" },
+      ...(hasUserNames ? { user: { value: "NAME", help: "user name, unique in the service" } } : {}),
+      password: { value: "VARIABLE", help: "environment variable with the password; without it, a random one" },
       scopes: {
         value: "SCOPES",
         choices: [...Object.keys(SCOPE_PRESETS), ...SCOPES],
         isList: true,
-        help: "the permissions; without it, those that the API needs",
+        help: "permissions; without it, those that the API needs",
       },
       set: { value: "NAME=VALUE", isRepeated: true, help: settings },
     },
     settings: "database",
+    usesSecrets: true,
     hasTables: true,
     examples,
     async run(input) {
@@ -65,30 +63,28 @@ function credentialCommand(source: MessageSource, { about, settings, hasUserName
 }
 
 export const kannelCredentials = credentialCommand("kannel", {
-  about:
-    "A user of the Kannel API sends by /cgi-bin/sendsms through one environment of one account. Its user name and its password are those of the sendsms-user group of Kannel.",
-  settings: "a setting of the client, such as get-url=https://example.com/sms?text=%a",
+  about: "A user of the Kannel API (/cgi-bin/sendsms), as in a sendsms-user group, for one environment of one account.",
+  settings: "setting of the client, such as get-url=https://example.com/sms?text=%a",
   hasUserNames: true,
   examples: [
-    ["A user, with a random password:", "godwit kannel-credentials create --environment live --user playsms"],
     [
-      "With its own password, from an environment variable:",
+      "A user with the password of an environment variable:",
       "godwit kannel-credentials create --environment live --user playsms --password KANNEL_PASSWORD",
     ],
-    ["All users:", "godwit kannel-credentials list"],
   ],
 });
 
 export const twilioCredentials = credentialCommand("twilio", {
   about:
-    "A credential of the Twilio API is an account SID with an auth token, or an API key with its secret. It sends through one environment of one account by /twilio/2010-04-01.",
-  settings: "a setting of the client: type=api_key for an API key, sms_url=https://example.com/sms for inbound messages",
+    "A credential of the Twilio API (/twilio/2010-04-01), for one environment of one account: an account SID with an auth token, or an API key with its secret.",
+  settings: "type=api_key for an API key; sms_url=URL for inbound messages",
   hasUserNames: false,
   examples: [
-    ["An account SID with an auth token:", "godwit twilio-credentials create --environment live"],
-    ["With the URL for inbound messages:", "godwit twilio-credentials create --environment live --set sms_url=https://example.com/sms"],
+    [
+      "An account SID, with the URL for inbound messages:",
+      "godwit twilio-credentials create --environment live --set sms_url=https://example.com/sms",
+    ],
     ["An API key:", "godwit twilio-credentials create --environment live --set type=api_key"],
-    ["All credentials:", "godwit twilio-credentials list"],
   ],
 });
 

@@ -9,18 +9,18 @@ import { print } from "./output.ts";
 export const config: Command = {
   name: "config",
   about: [
-    "Reads the configuration file and the settings as serve does, and prints every fault, or the links, senders and routes that it found. It opens no database and no connection to a carrier: doctor does that.",
-    "Run it with the variables of the service, because a missing variable of a secret is a fault. It never prints a secret. Without FILE it reads the file that --config or GODWIT_CONFIG names.",
+    "Reads the configuration file and the settings as serve does, and prints every fault, or the links, senders and routes. It opens no connection: doctor does that.",
+    "Run it with the environment of the service, because a missing secret is a fault. Without FILE it reads that of --config.",
   ],
-  usage: ["config check [FILE] [settings] [--json]"],
+  usage: ["config check [FILE] [settings]"],
   flags: {},
   settings: "service",
   hasTables: true,
   examples: [
-    ["A file, before the service reads it:", "godwit config check godwit.toml"],
+    ["Check a file:", "godwit config check godwit.toml"],
     ["The faults, for a script:", "godwit config check godwit.toml --json | jq -r '.faults[]'"],
   ],
-  exitCodes: { 0: "there is no fault", 1: "there is a fault, and serve would not start", 2: "wrong use" },
+  exitCodes: { 0: "no fault", 1: "a fault: serve would not start", 2: "wrong use" },
   async run({ flags, words: [, named] }) {
     const { config: read, faults, file } = inspectConfig(named === undefined ? flags : { ...flags, config: named }, "serve");
     if (file === undefined) throw new UsageError("name a file, or set GODWIT_CONFIG");

@@ -13,16 +13,14 @@ import { paint } from "./output.ts";
 export const doctor: Command = {
   name: "doctor",
   about: [
-    "Checks everything that the service depends on, such as the configuration, the disk, the database, the queue, every link and webhook endpoints, and prints one line for each check, with the next step if there is a problem.",
-    "It works beside a running service and on a stopped one, and changes nothing: it only connects to the hosts of links and endpoints. Use the settings of the service.",
+    "Checks the configuration, the disk, the database, the queue, the links, the webhook endpoints and the service. Prints a line for each check, with the next step if there is a problem.",
+    "Changes nothing, and works without a running service. Use the settings of the service.",
   ],
-  usage: ["doctor [settings] [--load] [--json]"],
-  flags: { load: { isSwitch: true, help: "also find the resource that limits the service now; takes some seconds" } },
+  usage: ["doctor [settings] [--load]"],
+  flags: { load: { isSwitch: true, help: "also find what limits the service now; takes some seconds" } },
   settings: "service",
   examples: [
-    ["The service of this folder:", "godwit doctor"],
-    ["A node with its own settings:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit doctor --config godwit.toml"],
-    ["The resource that limits a busy service:", "godwit doctor --load"],
+    ["Check a node:", "godwit doctor --config godwit.toml"],
     ["The problems, for a monitor:", `godwit doctor --json | jq -r '.checks[] | select(.status != "ok") | "\\(.name): \\(.detail)"'`],
   ],
   exitCodes: { 0: "no check failed; there may be warnings", 1: "a check failed", 2: "wrong use" },

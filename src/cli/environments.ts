@@ -4,7 +4,7 @@ import { cliOrigin } from "../model/origin.ts";
 import { listEnvironments, listTiers, setTier, upsertTier, type EnvironmentRow } from "../access/queries.ts";
 import { encodeId } from "../model/id.ts";
 import { isEnvironment } from "../model/owner.ts";
-import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { ACCOUNT_FLAG, neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { print } from "./output.ts";
 import { chooseAccount, withDatabase } from "./with-database.ts";
 
@@ -18,26 +18,24 @@ function toRow(row: ReturnType<typeof record>): object {
 export const environments: Command = {
   name: "environments",
   about: [
-    "Every account has two environments, test and live. The tier of an environment is its quota: the requests per second, and the size of a burst.",
-    "A change takes effect within about a second. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
+    "Every account has two environments, test and live. The tier of an environment is its quota: the requests per second, and the size of a burst. A change takes effect within about a second.",
   ],
   usage: [
-    "environments list [--json]",
-    "environments set-tier test|live TIER [--account NAME|ID] [--json]",
-    "environments tiers [--json]",
-    "environments define-tier NAME --rate REQUESTS_PER_SECOND --burst REQUESTS [--json]",
+    "environments list",
+    "environments set-tier test|live TIER [--account NAME|ID]",
+    "environments tiers",
+    "environments define-tier NAME --rate NUMBER --burst NUMBER",
   ],
   flags: {
-    account: { value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-    rate: { value: "NUMBER", help: "requests per second of the tier" },
-    burst: { value: "NUMBER", help: "requests that the tier permits at once" },
+    account: ACCOUNT_FLAG,
+    rate: { value: "NUMBER", help: "requests per second" },
+    burst: { value: "NUMBER", help: "requests at once" },
   },
   settings: "database",
   hasTables: true,
   examples: [
-    ["No limit for live:", "godwit environments set-tier live unlimited"],
-    ["A tier of your own:", "godwit environments define-tier partner --rate 500 --burst 1000"],
-    ["The quota of every environment:", "godwit environments list"],
+    ["Define a tier:", "godwit environments define-tier partner --rate 500 --burst 1000"],
+    ["Use it for live:", "godwit environments set-tier live partner"],
   ],
   async run(input) {
     const [verb] = input.words;

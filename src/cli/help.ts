@@ -17,7 +17,7 @@ import { print } from "./output.ts";
 
 export const help: Command = {
   name: "help",
-  about: ["Describes a command: its forms, flags, examples and exit codes. Without a command it lists all commands."],
+  about: ["Prints the forms, flags, examples and exit codes of a command. Without a command it lists all commands."],
   usage: ["help [COMMAND]"],
   flags: {},
   settings: "none",
@@ -48,19 +48,29 @@ export function overview({ commands }: Program): string {
   );
 }
 
+const SAME_SETTINGS = "Use the same --config and GODWIT_SECRET_KEY as the service.";
+
+/** Divides the flags into the general ones and those of each group. */
+export const groupFlags = (flags: Readonly<Record<string, FlagRow>>): [title: string, flags: [flag: string, row: FlagRow][]][] =>
+  Map.groupBy(Object.entries(flags), ([, { group }]) => (group === undefined ? "Flags" : `Flags ${group}`))
+    .entries()
+    .toArray();
+
 export const usageText = ({ usage }: Command): string => `Usage:\n${usage.map((form) => `  godwit ${form}\n`).join("")}`;
 
 export function helpText(command: Command, { summary }: Pick<CommandEntry, "summary">): string {
-  const { name, about, examples } = command;
+  const { name, about, examples, usesSecrets = false } = command;
   const settings = shownSettings(command).map(({ flag, value = "VALUE", help: text, env, fallback }): [string, string] => [
     `--${flag} ${value}`,
     `${text} (${env}${fallback === undefined ? "" : `; default ${fallback}`})`,
   ]);
   const parts = [
     `godwit ${name}: ${summary}\n`,
-    ...about.map((paragraph) => wrap(paragraph, 0)),
+    ...[...about, ...(usesSecrets ? [SAME_SETTINGS] : [])].map((paragraph) => wrap(paragraph, 0)),
     usageText(command),
-    `Flags:\n${rows(Object.entries(ownFlags(command)).map(([flag, row]) => [flagText(flag, row), flagHelp(row)]))}`,
+    ...groupFlags(ownFlags(command)).map(
+      ([title, flags]) => `${title}:\n${rows(flags.map(([flag, row]) => [flagText(flag, row), flagHelp(row)]))}`,
+    ),
     settings.length === 0 ? "" : `Settings (environment variable in brackets):\n${rows(settings)}`,
     `Examples:\n${examples.map(([does, line]) => `  # ${does}\n${line.replaceAll(/^/gm, "  ")}\n`).join("")}`,
     `Exit codes:\n${rows(Object.entries(exitCodes(command)))}`,
@@ -70,16 +80,34 @@ export function helpText(command: Command, { summary }: Pick<CommandEntry, "summ
 
 export const exitCodes = (command: Command): Readonly<Record<number, string>> => ({ ...EXIT_CODES, ...command.exitCodes });
 
-export const flagText = (flag: string, { isSwitch, value = "TEXT" }: FlagRow): string => (isSwitch ? `--${flag}` : `--${flag} ${value}`);
+export function flagText(flag: string, row: FlagRow): string {
+  if (row.isSwitch) return `--${flag}`;
+  return `--${flag} ${hasShortChoices(row) ? row.choices?.join("|") : (row.value ?? "TEXT")}`;
+}
 
-export const flagHelp = ({ help: text, choices, isList, isRepeated, fallback }: FlagRow): string => {
-  const notes = [
-    ...(choices === undefined ? [] : [`${isList ? "one or more, separated by commas, of" : "one of"} ${choices.join(", ")}`]),
-    ...(isRepeated ? ["may be given several times"] : []),
+const MOST_SHORT_CHOICES = 3;
+
+/** Few values fit into the place of the placeholder. */
+const hasShortChoices = ({ choices, isList }: FlagRow): boolean =>
+  choices !== undefined && choices.length <= MOST_SHORT_CHOICES && isList === undefined;
+
+/** `place`: a link to the permitted values, in place of them. */
+export function flagNotes(row: FlagRow, place?: string): string[] {
+  const { choices, isList, isRepeated, fallback } = row;
+  return [
+    ...(isList ? ["separated by commas"] : []),
+    ...(choices === undefined || hasShortChoices(row)
+      ? []
+      : [place === undefined ? `${isList ? "one or more" : "one"} of ${choices.join(", ")}` : `see ${place}`]),
+    ...(isRepeated ? ["repeatable"] : []),
     ...(fallback === undefined ? [] : [`default ${fallback}`]),
   ];
-  return notes.length === 0 ? text : `${text} (${notes.join("; ")})`;
-};
+}
+
+function flagHelp(row: FlagRow): string {
+  const notes = flagNotes(row);
+  return notes.length === 0 ? row.help : `${row.help} (${notes.join("; ")})`;
+}
 
 const WIDTH = 100;
 const MAX_LEFT = 30;
@@ -122,7 +150,7 @@ export function wrapLines(text: string, width: number): string[] {
 export const version: Command = {
   name: "version",
   about: ["Prints the versions of godwit and of Node."],
-  usage: ["version [--json]"],
+  usage: ["version"],
   flags: {},
   settings: "none",
   examples: [["For a bug report:", "godwit version --json"]],

@@ -20,20 +20,17 @@ const MAX_LISTED = 1_000;
 export const inbound: Command = {
   name: "inbound",
   about: [
-    "An inbound message without an account is kept for 30 days and listed here; an opt-out word in it has already taken effect. Notifications of carriers about numbers without a link are listed as well.",
-    "assign gives a message to an account, which receives it as a new one. Use the same --config and GODWIT_SECRET_KEY as the service. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
+    "Inbound messages without an account are kept for 30 days. Their opt-out words have already taken effect. `list` also prints notifications of carriers about numbers without a link. `assign` gives a message to an account, as a new one.",
   ],
-  usage: ["inbound list [--json]", "inbound assign ID --account NAME|ID [--environment test|live] [--json]"],
+  usage: ["inbound list", "inbound assign ID --account NAME|ID [--environment test|live]"],
   flags: {
-    account: { value: "NAME|ID", help: "the account that receives the message, by name or id" },
-    environment: { value: "ENVIRONMENT", choices: ["test", "live"], fallback: "live", help: "the environment that receives the message" },
+    account: { value: "NAME|ID", help: "account that receives the message" },
+    environment: { value: "ENVIRONMENT", choices: ["test", "live"], fallback: "live", help: "its environment" },
   },
   settings: "database",
+  usesSecrets: true,
   hasTables: true,
-  examples: [
-    ["All kept messages:", "godwit inbound list"],
-    ["Assign a message to an account:", "godwit inbound assign inb_01k9zs3v8mf4tb2xg1qj6n0d5c --account default --config godwit.toml"],
-  ],
+  examples: [["Assign a message:", "godwit inbound assign inb_01k9zs3v8mf4tb2xg1qj6n0d5c --account default --config godwit.toml"]],
   async run(input) {
     return input.words[0] === "list" ? list(input) : assign(input);
   },

@@ -12,22 +12,20 @@ const DEFAULT_FILE = "godwit.toml";
 export const init: Command = {
   name: "init",
   about: [
-    "Writes a configuration file with every setting, its default and its explanation. With --carrier the file has a link, a sender and a route for that carrier: replace the placeholders, and set the environment variables that the file names.",
-    "It never overwrites a file. With --append it adds the sections of the carriers to the end of an existing file.",
+    "Writes a configuration file (godwit.toml) with every setting, its default and its explanation. It never overwrites a file.",
+    "With --carrier the file has a link, a sender and a route: replace the placeholders, and set the environment variables that it names.",
   ],
   usage: ["init [FILE] [--carrier NAME] [--append] [--stdout]"],
   flags: {
-    carrier: { value: "NAME", choices: STARTER_NAMES, isRepeated: true, help: "write the section of this carrier" },
-    append: { isSwitch: true, help: "write only the sections of the carriers, to the end of an existing file" },
+    carrier: { value: "NAME", choices: STARTER_NAMES, isRepeated: true, help: "add the section of this carrier" },
+    append: { isSwitch: true, help: "add only the sections of the carriers, to the end of an existing file" },
     stdout: { isSwitch: true, help: "print the text instead of writing a file" },
   },
   settings: "none",
   hasNoJson: true,
   examples: [
-    ["A file with all defaults:", "godwit init"],
-    ["For an SMPP carrier, with Twilio as the second one:", "godwit init --carrier smpp --carrier twilio"],
-    ["A carrier for an existing file:", "godwit init godwit.toml --append --carrier telnyx"],
-    ["Print the file only:", "godwit init --carrier telnyx --stdout"],
+    ["Two carriers:", "godwit init --carrier smpp --carrier twilio"],
+    ["One more, in an existing file:", "godwit init godwit.toml --append --carrier telnyx"],
   ],
   async run({ flags, words: [file = DEFAULT_FILE] }) {
     const carriers = [...new Set(textFlags(flags, "carrier"))];

@@ -11,7 +11,7 @@ import { cliOrigin } from "../model/origin.ts";
 import type { Database } from "../database/database.ts";
 import { isEnvironment } from "../model/owner.ts";
 import { seedTemplates } from "../templates/seed.ts";
-import { neededFlag, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { ACCOUNT_FLAG, neededFlag, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { print, say } from "./output.ts";
 import { chooseAccount, withDatabase, withNewDatabase } from "./with-database.ts";
 
@@ -20,37 +20,34 @@ const PRESETS = Object.entries(SCOPE_PRESETS);
 export const keys: Command = {
   name: "keys",
   about: [
-    "An API key belongs to one environment of one account, and its scopes are its permissions. The key is shown only when it is created.",
-    `--scopes takes scopes, presets, or both. The presets are ${PRESETS.map(([name, { help }]) => `${name} (${help})`).join(", ")}.`,
-    "A rotated key works until its overlap ends. A revoked key is refused within about a second on every node. Works beside a running service, on the data directory of a stopped one, and with DATABASE_URL.",
+    "An API key belongs to one environment of one account, and is shown only when it is created. A revoked key is refused within about a second.",
+    `--scopes takes scopes, presets, or both: ${PRESETS.map(([name, { help }]) => `${name} (${help})`).join(", ")}.`,
   ],
   usage: [
     "keys create --environment test|live --scopes SCOPES [flags]",
-    "keys list [--account NAME|ID] [--json]",
-    "keys rotate KEY_ID [--overlap 24h] [--json]",
-    "keys revoke KEY_ID [--json]",
+    "keys list [--account NAME|ID]",
+    "keys rotate KEY_ID [--overlap 24h]",
+    "keys revoke KEY_ID",
   ],
   flags: {
-    account: { value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-    environment: { value: "ENVIRONMENT", choices: ["test", "live"], help: "the environment of the key" },
+    account: ACCOUNT_FLAG,
+    environment: { value: "ENVIRONMENT", choices: ["test", "live"], help: "environment of the key" },
     scopes: {
       value: "SCOPES",
       choices: [...Object.keys(SCOPE_PRESETS), ...SCOPES],
       isList: true,
-      help: "the permissions of the key: presets and scopes",
+      help: "permissions",
     },
-    name: { help: "a name for people" },
-    "expires-in": { value: "TIME", help: "the lifetime of the key, such as 90d; without it, until it is revoked" },
-    "allowed-ips": { value: "BLOCKS", help: "the addresses from which the key can be used, as CIDR blocks separated by commas" },
-    overlap: { value: "TIME", fallback: "24h", help: "how long the old key works after a rotation, such as 24h or 0s" },
+    name: { help: "name for people" },
+    "expires-in": { value: "TIME", help: "lifetime, such as 90d; without it, until revoked" },
+    "allowed-ips": { value: "BLOCKS", help: "CIDR blocks that may use the key, separated by commas" },
+    overlap: { value: "TIME", fallback: "24h", help: "how long the old key works after a rotation, such as 1h or 0s" },
   },
   settings: "database",
   hasTables: true,
   examples: [
-    ["A key for an application that sends:", "godwit keys create --environment test --scopes send"],
-    ["The key itself, for a script:", "godwit keys create --environment test --scopes messages:send,messages:read --json | jq -r .key"],
+    ["The new key, in a script:", "godwit keys create --environment test --scopes send --json | jq -r .key"],
     ["A live key for ninety days:", "godwit keys create --environment live --scopes send,webhooks:write --name checkout --expires-in 90d"],
-    ["Replace a key, which works for one more hour:", "godwit keys rotate key_01k9zs3v8mf4tb2xg1qj6n0d5c --overlap 1h"],
   ],
   async run(input) {
     const [verb] = input.words;

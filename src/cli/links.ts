@@ -12,7 +12,18 @@ import { LINKS } from "../links/link-setup.ts";
 import { LinkTester } from "../links/link-test.ts";
 import { readAllLinks } from "../links/stored-link.ts";
 import { readPauses, setPaused, unusable } from "../links/pauses.ts";
-import { EXIT, neededFlag, numberFlag, pairFlags, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import {
+  ACCOUNT_FLAG,
+  EXIT,
+  neededFlag,
+  numberFlag,
+  pairFlags,
+  present,
+  textFlag,
+  UsageError,
+  type Command,
+  type Input,
+} from "./command.ts";
 import { checkRequest, recordIn, withSetup } from "./open-setup.ts";
 import { print, say } from "./output.ts";
 import { withDatabase, type OpenedDatabase } from "./with-database.ts";
@@ -20,49 +31,40 @@ import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 export const links: Command = {
   name: "links",
   about: [
-    "A link is one connection to a carrier, from the configuration file or created by an account. It is connected, connecting, throttled, paused, or down when no node has it open.",
-    "add creates a link of an account, in live. Settings have the names of the configuration file; the values of secrets are read from environment variables. Use the same --config and GODWIT_SECRET_KEY as the service. Changes take effect on all nodes within seconds.",
-    "A paused link submits nothing and still receives. Links of the configuration file can be paused, too.",
+    "A link is a connection to a carrier, from the configuration file or created by an account. It is connected, connecting, throttled, paused, or down when no node has it open. A paused link still receives. Changes take effect within seconds.",
+    "add creates a link of an account, in live. --set takes the names of settings in the configuration file.",
   ],
   usage: [
-    "links [--json]",
-    "links list [--json]",
-    "links show LINK [--json]",
-    "links add --provider smpp|twilio|whatsapp|http --name TEXT [flags] [--json]",
-    "links test LINK [--account NAME|ID] [--json]",
-    "links pause LINK [--json]",
-    "links resume LINK [--json]",
-    "links remove LINK [--account NAME|ID] [--json]",
+    "links",
+    "links list",
+    "links add --provider smpp|twilio|whatsapp|http --name TEXT [flags]",
+    "links show|pause|resume LINK",
+    "links test|remove LINK [--account NAME|ID]",
   ],
   flags: {
-    account: { value: "NAME|ID", help: "the account of the link; needed when there are several" },
-    provider: { value: "PROVIDER", choices: ["smpp", "twilio", "whatsapp", "http"], help: "the protocol of the carrier" },
-    carrier: { value: "CARRIER", choices: CARRIERS, help: "the carrier of the provider http" },
-    name: { help: "a name for people" },
-    sender: { value: "SENDER", help: "the sender of messages that have no other" },
-    country: { value: "COUNTRY", help: "the country of numbers in national format, as two letters" },
+    account: ACCOUNT_FLAG,
+    provider: { value: "PROVIDER", choices: ["smpp", "twilio", "whatsapp", "http"], help: "protocol" },
+    carrier: { value: "CARRIER", choices: CARRIERS, help: "carrier of the provider http" },
+    name: { help: "name for people" },
+    sender: { value: "SENDER", help: "sender of messages without one" },
+    country: { value: "COUNTRY", help: "country of national numbers, as two letters" },
     rate: { value: "NUMBER", help: "parts or messages per second" },
-    price: {
-      value: "PLACE=NUMBER",
-      isRepeated: true,
-      help: "the price of a segment to a country, to the numbers with a prefix, or to all others (*)",
-    },
-    set: { value: "NAME=VALUE", isRepeated: true, help: "a setting of the provider" },
-    value: { value: "NAME=TEXT", isRepeated: true, help: "a value of an HTTP carrier" },
-    secret: { value: "NAME=VARIABLE", isRepeated: true, help: "a secret, and the environment variable that contains it" },
+    price: { value: "PLACE=NUMBER", isRepeated: true, help: "price of a segment to a country, a prefix, or all others (*)" },
+    set: { value: "NAME=VALUE", isRepeated: true, help: "setting of the provider" },
+    value: { value: "NAME=TEXT", isRepeated: true, help: "value of an HTTP carrier" },
+    secret: { value: "NAME=VARIABLE", isRepeated: true, help: "secret, and the environment variable that contains it" },
   },
   settings: "database",
+  usesSecrets: true,
   hasTables: true,
   examples: [
-    ["The state of all links:", "godwit links --config godwit.toml"],
     ["Links that are not connected:", `godwit links --config godwit.toml --json | jq '.[] | select(.state != "connected")'`],
     [
-      "A new carrier:",
+      "A new link:",
       "godwit links add --provider twilio --name Twilio --set account_sid=AC123 --set public_url=https://sms.example --secret auth_token=TOKEN",
     ],
-    ["Test the connection:", "godwit links test lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
   ],
-  exitCodes: { [EXIT.failed]: "failed; of test: the carrier could not be reached, or refused the credentials" },
+  exitCodes: { [EXIT.failed]: "failed; test: the carrier could not be reached, or refused the credentials" },
   async run(input) {
     const [verb = "list"] = input.words;
     const run = VERBS[verb] ?? list;

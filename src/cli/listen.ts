@@ -13,24 +13,23 @@ const FORWARD_TIMEOUT_MS = 15_000;
 export const listen: Command = {
   name: "listen",
   about: [
-    "Follows the event stream of a running service, with a key that has the scope events:read, and prints one line for each event, with --json the event as in the API. When the connection is lost, it connects again and continues after the last event.",
-    "With --forward-to each event is also posted once to a URL, in order and in the form of a webhook, for a receiver on this machine that the service cannot call, and the response is printed. The secret of the signatures is derived from the API key and printed at the start.",
+    "Prints a line for each event, with --json the event as in the API. After a lost connection it continues after the last event. Needs the scope events:read.",
+    "With --forward-to it also posts each event to a URL, as webhooks do but only once, and prints the response. The secret of the signatures is derived from the API key and printed at the start.",
   ],
   usage: ["listen [flags]"],
   flags: {
-    type: { value: "TYPE", choices: ["*", "message.*", ...EVENT_TYPES], help: "only events of this type or group" },
+    type: { value: "TYPE", choices: ["*", "message.*", ...EVENT_TYPES], help: "only this type or group of events" },
     message: { value: "ID", help: "only events of this message" },
-    after: { value: "EVENT_ID", help: "start after this event, for example the last one of an earlier run" },
-    "forward-to": { value: "URL", help: "a URL to which each event is posted; the secret of the signatures is printed at the start" },
+    after: { value: "EVENT_ID", help: "start after this event" },
+    "forward-to": { value: "URL", help: "post each event to this URL" },
   },
   settings: "client",
   examples: [
-    ["All events:", "godwit listen"],
-    ["Webhooks for a receiver on this machine:", "godwit listen --type 'message.*' --forward-to http://localhost:3000/hooks"],
+    ["Webhooks for a program on this machine:", "godwit listen --type 'message.*' --forward-to http://localhost:3000/hooks"],
     ["The errors of failed messages:", "godwit listen --type message.failed --json | jq -r '.data.message.error.code'"],
   ],
   exitCodes: {
-    0: "stopped by Ctrl-C, SIGTERM, or because the reader of the output has ended",
+    0: "stopped by Ctrl-C or SIGTERM, or the reader of the output has ended",
     1: "the service refused the key, its scope or a flag",
   },
   async run({ flags }) {

@@ -12,21 +12,19 @@ import { withUnmigratedDatabase } from "./with-database.ts";
 export const migrate: Command = {
   name: "migrate",
   about: [
-    "Applies the pending migrations in order, as `godwit serve` does when it starts. Nodes keep running: a migration waits at most half a second for a lock, and then lets other transactions proceed before its next attempt.",
-    "--plan changes nothing. It prints the pending migrations, their steps, the tables that they lock, and the size of these tables.",
-    "--grant-to lets a database role that owns nothing run nodes: it may read and write rows, and create and drop the weekly partitions. The rights include what later migrations create. The owner of the schema runs this command.",
-    "A migration that does not work beside nodes of earlier releases is refused while such a node is connected. Migrations go forward only. A database of a newer godwit is refused, unless its migrations permit this version.",
+    "Applies the pending migrations, as `godwit serve` does when it starts. Nodes keep running. A migration that does not work beside nodes of earlier releases is refused while such a node is connected.",
+    "Migrations go forward only. A database of a newer godwit is refused, unless its migrations permit this version.",
+    "--grant-to lets a role that owns nothing run nodes, also after later migrations. The owner of the schema runs this command.",
   ],
-  usage: ["migrate [--plan] [--grant-to ROLE] [--json]"],
+  usage: ["migrate [--plan] [--grant-to ROLE]"],
   flags: {
-    plan: { isSwitch: true, help: "print the pending migrations, and change nothing" },
+    plan: { isSwitch: true, help: "only print the pending migrations, their steps, and the tables that they lock, with sizes" },
     "grant-to": { value: "ROLE", help: "let this database role run nodes" },
   },
   settings: "database",
   examples: [
     ["The migrations of an upgrade:", "godwit migrate --plan"],
-    ["Before the nodes are replaced:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit migrate"],
-    ["Nodes with a role of their own:", "godwit migrate --grant-to godwit_node"],
+    ["Apply them before the nodes are replaced:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit migrate"],
   ],
   async run({ flags }) {
     const config = readConfig(flags, "database");

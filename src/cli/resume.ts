@@ -17,13 +17,13 @@ import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 export const hold: Command = {
   name: "hold",
   about: [
-    "All nodes accept messages and submit none to carriers until godwit resume. Receipts and inbound messages are processed as usual.",
-    "For a database of DATABASE_URL that was restored from a backup: run it before the first node starts. A restored embedded database starts with a hold.",
+    "All nodes accept messages and submit none to carriers until `godwit resume`. Receipts and inbound messages are processed.",
+    "Run it on a restored database of DATABASE_URL before the first node starts. A restored embedded database starts with a hold.",
   ],
-  usage: ["hold [--json]"],
+  usage: ["hold"],
   flags: {},
   settings: "database",
-  examples: [["After pg_restore, before the nodes start:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit hold"]],
+  examples: [["After pg_restore:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit hold"]],
   run: (input) =>
     withDatabase(input, "hold", async ({ db, clock }) => {
       const isNew = await beginHold(db, clock, "the operator requested it", cliOrigin());
@@ -35,23 +35,22 @@ export const hold: Command = {
 export const resume: Command = {
   name: "resume",
   about: [
-    "Ends a hold with --send or --end. Without a flag it shows what waits, sends and ends nothing, and exits with 2 during a hold. Messages that were queued or sending when the hold began may have been submitted after the backup. Either send them, and some may arrive twice, or end them as failed with the code outcome_unknown, and some may not arrive at all. A later receipt corrects the status of a message.",
-    "--report decides nothing. It lists the receipts since the hold that match no message which was submitted from this database: messages that were sent after the backup. waits_here marks a message that waits in the queue, and would arrive twice. If the carrier names the phone, waiting_to_recipient is the number of messages from before the hold that wait for it, and may be the one that was sent.",
-    "Messages that were accepted during the hold are sent in any case, and scheduled ones at their time. If nothing waits, both flags end the hold alike.",
+    "Ends a hold with --send or --end. Without a flag it shows what waits, and changes nothing.",
+    "Messages from before the hold may have been submitted after the backup. With --send some may arrive twice. With --end some may not arrive at all. A later receipt corrects the status. Messages accepted during the hold are sent in any case.",
+    "--report lists receipts of messages that were sent after the backup. One with waits_here waits in the queue and would arrive twice. waiting_to_recipient counts the waiting messages to the same phone: one of them may be the one that was sent.",
   ],
-  usage: ["resume [--send | --end | --report] [--json]"],
+  usage: ["resume [--send | --end | --report]"],
   flags: {
     send: { isSwitch: true, help: "end the hold, and send the messages from before it" },
-    end: { isSwitch: true, help: "end the hold, and end these messages as failed with the code outcome_unknown" },
-    report: { isSwitch: true, help: "list receipts of messages that were not submitted from this database, and change nothing" },
+    end: { isSwitch: true, help: "end the hold, and these messages as failed with the code outcome_unknown" },
+    report: { isSwitch: true, help: "list messages sent after the backup, and change nothing" },
   },
   settings: "database",
   examples: [
-    ["What waits:", "godwit resume"],
-    ["No message may arrive twice:", "godwit resume --end"],
-    ["Messages that were sent after the backup:", "godwit resume --report"],
+    ["Show what waits:", "godwit resume"],
+    ["End the hold, and send nothing twice:", "godwit resume --end"],
   ],
-  exitCodes: { [EXIT.usage]: "wrong use, or no flag during a hold, which goes on; nothing was changed" },
+  exitCodes: { [EXIT.usage]: "wrong use, or no flag during a hold, which continues" },
   run: (input) => withDatabase(input, "resume", (database) => run(input, database)),
 };
 

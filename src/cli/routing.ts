@@ -3,36 +3,27 @@ import type { Flags } from "../config.ts";
 import { NewRouteBody, ROUTES } from "../links/route-setup.ts";
 import { NewSenderBody, SENDERS } from "../links/sender-setup.ts";
 import { STRATEGIES } from "../links/strategy.ts";
-import { listFlag, neededFlag, numberFlag, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { ACCOUNT_FLAG, listFlag, neededFlag, numberFlag, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { checkRequest, recordIn, withSetup } from "./open-setup.ts";
 import { print } from "./output.ts";
-
-const SAME_SETTINGS = "Use the same --config and GODWIT_SECRET_KEY as the service.";
 
 export const senders: Command = {
   name: "senders",
   about: [
-    "A sender is a number, a short code or a name from which an account sends on one of its links, in live. Senders of the configuration file are listed as well; change them in the file.",
-    SAME_SETTINGS,
+    "A sender is a number, a short code or a name from which an account sends on a link, in live. Change senders of the configuration file in the file.",
   ],
-  usage: [
-    "senders list [--account NAME|ID] [--json]",
-    "senders add NUMBER --link LINK [flags] [--json]",
-    "senders remove SENDER_ID [--account NAME|ID] [--json]",
-  ],
+  usage: ["senders list [--account NAME|ID]", "senders add NUMBER --link LINK [flags]", "senders remove SENDER_ID [--account NAME|ID]"],
   flags: {
-    account: { value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-    link: { value: "LINK", help: "the id of the link of the sender" },
-    countries: { value: "COUNTRIES", help: "the countries that it is used for, as two letters each, separated by commas" },
-    pool: { value: "NAME", help: "the pool of senders that share the messages" },
+    account: ACCOUNT_FLAG,
+    link: { value: "LINK", help: "id of its link" },
+    countries: { value: "COUNTRIES", help: "countries of recipients, two letters each, separated by commas" },
+    pool: { value: "NAME", help: "pool of senders that share the messages" },
     preference: { value: "NUMBER", help: "higher first" },
     rate: { value: "NUMBER", help: "messages per second" },
   },
-  examples: [
-    ["All senders:", "godwit senders list"],
-    ["A new sender:", "godwit senders add +14155550100 --link lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
-  ],
+  examples: [["A new sender:", "godwit senders add +14155550100 --link lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"]],
   settings: "database",
+  usesSecrets: true,
   hasTables: true,
   run: (input) => act(input, SENDERS),
 };
@@ -40,34 +31,29 @@ export const senders: Command = {
 export const routes: Command = {
   name: "routes",
   about: [
-    "A route selects the links of an account for the messages of a channel, by the country or the prefix of the recipient, in live. Without routes, all links of the account are used, in the order of their creation. Routes of the configuration file are listed as well; change them in the file.",
-    SAME_SETTINGS,
+    "A route selects the links of an account for the messages of a channel, by country or prefix, in live. Without routes, all links are used, oldest first. Change routes of the configuration file in the file.",
   ],
   usage: [
-    "routes list [--account NAME|ID] [--json]",
-    "routes add --channel sms|whatsapp --links LINKS [flags] [--json]",
-    "routes remove ROUTE_ID [--account NAME|ID] [--json]",
+    "routes list [--account NAME|ID]",
+    "routes add --channel sms|whatsapp --links LINKS [flags]",
+    "routes remove ROUTE_ID [--account NAME|ID]",
   ],
   flags: {
-    account: { value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
-    channel: { value: "CHANNEL", choices: ["sms", "whatsapp"], help: "the channel of the messages" },
-    links: { value: "LINKS", help: "the ids of the links in their order, separated by commas" },
-    countries: { value: "COUNTRIES", help: "only for recipients in these countries, as two letters each, separated by commas" },
-    prefixes: { value: "PREFIXES", help: "only for numbers with these prefixes, separated by commas" },
+    account: ACCOUNT_FLAG,
+    channel: { value: "CHANNEL", choices: ["sms", "whatsapp"], help: "channel of the messages" },
+    links: { value: "LINKS", help: "ids of the links in their order, separated by commas" },
+    countries: { value: "COUNTRIES", help: "countries of recipients, two letters each, separated by commas" },
+    prefixes: { value: "PREFIXES", help: "prefixes of numbers, separated by commas" },
     priority: { value: "NUMBER", help: "higher first" },
-    weights: { value: "NUMBERS", help: "one for each link, separated by commas: the first link is chosen at random by weight" },
-    strategy: {
-      value: "STRATEGY",
-      choices: STRATEGIES,
-      help: "prefer the links that deliver best, or the cheapest of those that deliver well",
-    },
+    weights: { value: "NUMBERS", help: "weight of each link to be chosen first, separated by commas" },
+    strategy: { value: "STRATEGY", choices: STRATEGIES, help: "first the links that deliver best, or the cheapest that deliver well" },
   },
   examples: [
-    ["All routes:", "godwit routes list"],
-    ["The cheapest of two carriers that deliver about as well:", "godwit routes add --channel sms --links lnk_A,lnk_B --strategy price"],
+    ["The cheaper of two carriers that deliver well:", "godwit routes add --channel sms --links lnk_A,lnk_B --strategy price"],
     ["Another carrier for Germany:", "godwit routes add --channel sms --countries DE --links lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"],
   ],
   settings: "database",
+  usesSecrets: true,
   hasTables: true,
   run: (input) => act(input, ROUTES),
 };

@@ -21,20 +21,17 @@ import { say } from "./output.ts";
 export const serve: Command = {
   name: "serve",
   about: [
-    "Runs the service. SIGTERM and SIGINT stop it gracefully; SIGHUP reloads the certificate, the links and the routes. With --workers it runs several processes that share the port. Without --database-url it starts its own PostgreSQL in the data directory.",
-    "The first start creates an account and prints a test key. GODWIT_SECRET_KEY (32 bytes in base64, needed with DATABASE_URL) and GODWIT_PREVIOUS_SECRET_KEY are read only from the environment. A flag takes precedence over a variable, and a variable over the file.",
+    "Runs the service. Without --database-url it starts its own PostgreSQL in the data directory. The first start creates an account and prints a test key.",
+    "SIGTERM and SIGINT stop it gracefully. SIGHUP reloads the certificate, the links and the routes.",
+    "A flag takes precedence over a variable, and a variable over the file. GODWIT_SECRET_KEY (32 bytes in base64, needed with DATABASE_URL) and GODWIT_PREVIOUS_SECRET_KEY are read only from the environment.",
   ],
   usage: ["serve [settings]"],
   flags: {},
   settings: "service",
   hasNoJson: true,
   examples: [
-    ["On this machine, with nothing else installed:", "godwit serve"],
-    [
-      "One of several nodes, with links to carriers:",
-      "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit serve --config godwit.toml",
-    ],
-    ["With TLS:", "godwit serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem"],
+    ["On this machine, with its own database:", "godwit serve"],
+    ["One of several nodes:", "DATABASE_URL=postgres://godwit@db.example.com/godwit godwit serve --config godwit.toml"],
   ],
   exitCodes: {
     0: "stopped by a signal",

@@ -14,19 +14,15 @@ import { withDatabase } from "./with-database.ts";
 export const signingKeys: Command = {
   name: "signing-keys",
   about: [
-    "Access tokens are signed with a key that is replaced automatically after ninety days. A new key is published 15 minutes before it is used, and an old one is valid until its last token has expired.",
-    "With --revoke all earlier tokens are refused within about a second.",
+    "Access tokens are signed with a key that is replaced every ninety days. A new key is published 15 minutes before its use; an old one is valid until its last token has expired.",
   ],
-  usage: ["signing-keys list [--json]", "signing-keys rotate [--revoke] [--json]"],
+  usage: ["signing-keys list", "signing-keys rotate [--revoke]"],
   flags: {
-    revoke: { isSwitch: true, help: "refuse all earlier tokens and use the new key at once, after a leak" },
+    revoke: { isSwitch: true, help: "after a leak: use the new key at once, and refuse all earlier tokens within about a second" },
   },
   settings: "database",
   hasTables: true,
-  examples: [
-    ["The keys that are in use, or will be soon:", "godwit signing-keys list"],
-    ["A key has leaked:", "godwit signing-keys rotate --revoke"],
-  ],
+  examples: [["A key has leaked:", "godwit signing-keys rotate --revoke"]],
   async run(input) {
     const [verb] = input.words;
     await withDatabase(input, "signing-keys", async ({ db, clock, config }) => {

@@ -50,15 +50,15 @@ const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1
 export const trigger: Command = {
   name: "trigger",
   about: [
-    "Causes an event in the test environment: it sends a message to the test number that leads to the event, waits for the event, and prints it. Webhook endpoints and godwit listen receive all events on the way. No message reaches a phone.",
-    "Needs a test key with the scopes messages:send and events:read; the events of recipients also need suppressions:read and suppressions:write.",
-    `The events that it can cause: ${Object.keys(CAUSES).join(", ")}. Without an event it lists them.`,
+    "Causes an event in the test environment: sends a message to a test number, waits for the event and prints it. Webhook endpoints and `godwit listen` also receive the events before it.",
+    "Needs a test key with messages:send and events:read; for recipient events also suppressions:read and suppressions:write.",
+    `The events: ${Object.keys(CAUSES).join(", ")}.`,
   ],
-  usage: ["trigger [--json]", "trigger EVENT [--timeout TIME] [--json]"],
-  flags: { timeout: { value: "TIME", fallback: "30s", help: "how long to wait for the event" } },
+  usage: ["trigger", "trigger EVENT [--timeout TIME]"],
+  flags: { timeout: { value: "TIME", fallback: "30s", help: "time limit" } },
   settings: "client",
   examples: [
-    ["A message that the carrier does not deliver:", "godwit trigger message.undelivered"],
+    ["A message that is not delivered:", "godwit trigger message.undelivered"],
     ["A reply, as JSON:", "godwit trigger message.received --json | jq .data.message.body"],
   ],
   exitCodes: { [EXIT.unknown]: "the event did not occur in time" },
