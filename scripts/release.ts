@@ -131,7 +131,7 @@ const VERSION_PLACES: readonly (readonly [files: string, pattern: RegExp])[] = [
   ["compose.yaml", /(?<=image: godwit:)\S+/g],
   ["packaging/helm/godwit/Chart.yaml", /(?<=^(?:version|appVersion): )\S+/gm],
   [
-    "{docs/go-live,docs/kubernetes,docs/packaging,docs/sdk-typescript,sdk/README}.md",
+    "{docs/go-live,docs/kubernetes,docs/packaging,docs/sdk,sdk/README}.md",
     /(?<=godwit(?:-sdk)?[-:])\d+\.\d+\.\d+[0-9a-z.-]*?(?=\.tgz|\s|$)/gm,
   ],
 ];

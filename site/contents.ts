@@ -28,8 +28,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
       page("packaging", "Install", "npm, systemd, containers, dashboards"),
       page("console", "Console", "See, send and understand messages in the browser"),
       page("test-numbers", "Test numbers", "Recipients that are delivered, fail or respond late without a carrier"),
-      page("sdk-typescript", "TypeScript SDK", "The client for Node, Deno, Bun and browsers"),
-      page("sdk-python", "Python SDK", "The client for Python, synchronous and asynchronous"),
+      page("sdk", "SDKs", "The clients for TypeScript and Python"),
     ],
   },
   {

@@ -113,7 +113,7 @@ describe("the documentation", () => {
     const { text } = await godwit.request("GET", "/docs/getting-started.md");
     assert.ok(text.includes(`curl -sS ${godwit.url}/v1/messages`));
     assert.ok(text.includes(`(${godwit.url}/console)`));
-    const { text: sdk } = await godwit.request("GET", "/docs/sdk-python.md");
+    const { text: sdk } = await godwit.request("GET", "/docs/sdk.md");
     assert.ok(sdk.includes("| `base_url` | `http://127.0.0.1:8080` |"), "the default of a setting stays");
   });
 

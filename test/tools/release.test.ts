@@ -141,7 +141,7 @@ describe("a release", { skip: missing ?? false, timeout: 1_200_000 }, () => {
     assert.match(read("sdk-python", "src", "godwit", "__init__.py"), /^__version__ = "9\.8\.7"$/m);
     assert.match(read("compose.yaml"), /image: godwit:9\.8\.7$/m);
     assert.match(read("packaging", "helm", "godwit", "Chart.yaml"), /^version: 9\.8\.7\nappVersion: 9\.8\.7$/m);
-    for (const page of ["docs/go-live.md", "docs/packaging.md", "docs/sdk-typescript.md", "sdk/README.md"]) {
+    for (const page of ["docs/go-live.md", "docs/packaging.md", "docs/sdk.md", "sdk/README.md"]) {
       assert.doesNotMatch(read(page), new RegExp(`godwit(-sdk)?[-:]${VERSION.replaceAll(".", "\\.")}`), page);
       assert.match(read(page), /godwit(-sdk)?-9\.8\.7\.tgz/, page);
     }
