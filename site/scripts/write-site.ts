@@ -172,13 +172,18 @@ const outline = (html: string): Heading[] =>
 const PATHS: readonly { title: string; about: string; pages: readonly string[] }[] = [
   {
     title: "Send a first message",
-    about: "On your machine, in ten minutes, without a carrier.",
-    pages: ["getting-started", "sending", "local-webhooks", "test-numbers"],
+    about: "On your machine, in a few minutes, without a carrier.",
+    pages: ["getting-started", "sending", "sdk", "test-numbers"],
   },
   {
-    title: "Move from another provider",
-    about: "Keep your numbers and your carrier, change the requests.",
-    pages: ["migrate-from-twilio", "idempotency", "webhooks", "consent"],
+    title: "Build with an example",
+    about: "A server that logs users in with a code, in one file.",
+    pages: ["guide-login-codes", "guide-order-updates", "guide-two-way-support", "guide-campaign"],
+  },
+  {
+    title: "Move an application",
+    about: "Keep your numbers and your carrier, change a URL.",
+    pages: ["migrate-from-twilio", "migrate-from-kannel", "idempotency", "consent"],
   },
   {
     title: "Run it in production",
@@ -187,6 +192,28 @@ const PATHS: readonly { title: string; about: string; pages: readonly string[] }
   },
 ];
 
+const SAMPLE = `\`\`\`sh
+curl -sS http://127.0.0.1:8080/v1/messages \\
+  -H "Authorization: Bearer $GODWIT_KEY" \\
+  -H "Idempotency-Key: $(uuidgen)" \\
+  -H "Content-Type: application/json" \\
+  -d '{"recipient":"+14155550123","channel":"sms","body":"Hello from Godwit"}'
+\`\`\`
+
+\`\`\`ts
+import { Godwit } from "godwit-sdk";
+
+const godwit = new Godwit(); // reads GODWIT_KEY
+const message = await godwit.messages.send({ recipient: "+14155550123", channel: "sms", body: "Hello from Godwit" });
+\`\`\`
+
+\`\`\`python
+from godwit import Godwit
+
+godwit = Godwit()  # reads GODWIT_KEY
+message = godwit.messages.send(recipient="+14155550123", channel="sms", body="Hello from Godwit")
+\`\`\``;
+
 const PICTURE = `graph LR
   service[Your service] <-->|requests, webhooks| godwit[Godwit]
   godwit <-->|SMPP, HTTP| carriers[Carriers]
@@ -194,29 +221,32 @@ const PICTURE = `graph LR
   godwit <-->|one commit| database[(PostgreSQL)]`;
 
 const linkTo = (name: string): string => `[${PAGES.find((page) => page.name === name)?.title ?? name}](${name}.md)`;
+const listOf = (names: readonly string[]): string => names.map((name) => `  - ${linkTo(name)}`).join("\n");
 
 function indexText(): string {
   const paths = PATHS.map(
-    ({ title, about, pages: [first = "", ...others] }) =>
-      `- **[${title}](${first}.md)** ${about}\n${others.map((name) => `  - ${linkTo(name)}`).join("\n")}`,
+    ({ title, about, pages: [first = "", ...others] }) => `- **[${title}](${first}.md)** ${about}\n${listOf(others)}`,
   );
-  const groups = CONTENTS.map(
-    ({ group, pages }) => `## ${group}\n\n${pages.map(({ name, title, about }) => `- **[${title}](${name}.md)** ${about}`).join("\n")}\n`,
-  );
+  const groups = CONTENTS.map(({ group, pages }) => `- **${group}**\n${listOf(pages.map(({ name }) => name))}`);
   return `# Godwit documentation
 
-Godwit is a self-hosted messaging service: one retry-safe \`POST /v1/messages\` in front of any carrier, for SMS and WhatsApp. A message with a 202 is never lost,
-an idempotency key has one effect, and every change is an event.
+Godwit sends and receives SMS and WhatsApp messages through any carrier, on your own servers. A message that it accepts is never lost, and a repeated request
+sends nothing twice.
 
 ${paths.join("\n")}
+
+${SAMPLE}
+
+Every change of the message is an event, which Godwit delivers to your webhooks. The [API reference](${BASE}reference) has every operation.
 
 \`\`\`mermaid
 ${PICTURE}
 \`\`\`
 
-Every route is in the [API reference](${BASE}reference).
+## All pages
 
-${groups.join("\n")}`;
+${groups.join("\n")}
+`;
 }
 
 const NOT_FOUND = `# This page does not exist
