@@ -66,16 +66,10 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
   {
     group: "Receive",
     pages: [
+      page("webhooks", "Webhooks", "Receive events, verify them in six languages, and develop on your machine"),
       page("inbound", "Receive messages", "Inbound messages, opt-outs and replies"),
       page("consent", "Consent", "Opt-outs, suppressions and service windows"),
       page("recipients", "Personal data", "Export or erase everything about one recipient"),
-    ],
-  },
-  {
-    group: "Webhooks",
-    pages: [
-      page("webhooks", "Webhooks", "Receive events, and verify them in six languages"),
-      page("local-webhooks", "Develop webhooks locally", "Forward events to a program on your machine"),
     ],
   },
   {

@@ -556,7 +556,7 @@ export interface paths {
         put?: never;
         /**
          * Create a webhook endpoint
-         * @description Registers a URL that receives events from now on, signed according to Standard Webhooks 1.0. The response contains the secret for verifying signatures, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response, with the secret, for 24 hours. To receive events on your own machine, use [`godwit listen`](/docs/local-webhooks). See [Webhooks](/docs/webhooks).
+         * @description Registers a URL that receives events from now on, signed according to Standard Webhooks 1.0. The response contains the secret for verifying signatures, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response, with the secret, for 24 hours. To receive events on your own machine, use [`godwit listen`](/docs/webhooks#develop-on-your-machine). See [Webhooks](/docs/webhooks).
          *
          *     Required scope: `webhooks:write`.
          */

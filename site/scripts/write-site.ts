@@ -172,8 +172,8 @@ const outline = (html: string): Heading[] =>
 const PATHS: readonly { title: string; about: string; pages: readonly string[] }[] = [
   {
     title: "Send a first message",
-    about: "On your machine, in a few minutes, without a carrier.",
-    pages: ["getting-started", "sending", "sdk", "test-numbers"],
+    about: "On your machine, in ten minutes, without a carrier.",
+    pages: ["getting-started", "sending", "webhooks", "test-numbers"],
   },
   {
     title: "Build with an example",

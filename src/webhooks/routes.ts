@@ -51,7 +51,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     operationId: "createWebhookEndpoint",
     summary: "Create a webhook endpoint",
     description:
-      "Registers a URL that receives events from now on, signed according to Standard Webhooks 1.0. The response contains the secret for verifying signatures, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response, with the secret, for 24 hours. To receive events on your own machine, use [`godwit listen`](/docs/local-webhooks). See [Webhooks](/docs/webhooks).",
+      "Registers a URL that receives events from now on, signed according to Standard Webhooks 1.0. The response contains the secret for verifying signatures, and only this response does: store it. Send an `Idempotency-Key`: a repeated request with the same key returns the same response, with the secret, for 24 hours. To receive events on your own machine, use [`godwit listen`](/docs/webhooks#develop-on-your-machine). See [Webhooks](/docs/webhooks).",
     body: NewEndpointBody,
     check: checkEndpoint,
     reply: { status: 201, description: "The endpoint was created.", schema: EndpointWithSecret, hasLocation: true },

@@ -215,7 +215,7 @@ describe("the documentation", () => {
   test("shows the groups of tasks in their order", () => {
     assert.deepEqual(
       CONTENTS.map(({ group }) => group),
-      ["Get started", "Guides", "Send", "Receive", "Webhooks", "Go live", "Operate", "Reference"],
+      ["Get started", "Guides", "Send", "Receive", "Go live", "Operate", "Reference"],
     );
   });
 });

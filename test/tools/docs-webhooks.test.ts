@@ -27,26 +27,6 @@ type Language = {
 };
 
 const LANGUAGES: Readonly<Record<string, Language>> = {
-  ts: {
-    program: process.execPath,
-    version: "--version",
-    file: "verify.ts",
-    run: (path) => [path],
-    driver: `import { readFileSync } from "node:fs";
-const { env } = process;
-const headers = { "webhook-id": env["ID"], "webhook-timestamp": env["TIMESTAMP"], "webhook-signature": env["SIGNATURE"] };
-console.log(verify(env["SECRET"] ?? "", headers, readFileSync(env["BODY"] ?? "")).type);`,
-  },
-  python: {
-    program: "python3",
-    version: "--version",
-    file: "verify.py",
-    run: (path) => [path],
-    driver: `import os
-e = os.environ
-headers = {"webhook-id": e["ID"], "webhook-timestamp": e["TIMESTAMP"], "webhook-signature": e["SIGNATURE"]}
-print(verify(e["SECRET"], headers, open(e["BODY"], "rb").read())["type"])`,
-  },
   go: {
     program: "go",
     version: "version",
@@ -160,7 +140,8 @@ const sign = (secret: string, { id, timestamp, body }: Delivery): string =>
     .digest("base64")}`;
 
 describe("docs/webhooks.md verifies in", () => {
-  test("at least five languages", () => assert.ok(new Set(SAMPLES.map(({ language }) => language)).size >= 5));
+  test("four languages besides those of the SDKs", () =>
+    assert.deepEqual(SAMPLES.map(({ language }) => language).toSorted(), Object.keys(LANGUAGES).toSorted()));
 
   for (const { language, text } of SAMPLES) {
     const { program, version, file, run, driver, before: prepare = (sample: string) => sample } = LANGUAGES[language] as Language;

@@ -28,7 +28,7 @@ const UrlHint = (): JSX.Element => (
     HTTPS, on the public internet. To receive events on your own machine, run{" "}
     <code>godwit listen --forward-to http://localhost:3000/hooks</code>, or let the operator allow its network with{" "}
     <code>GODWIT_WEBHOOK_ALLOW</code>.{" "}
-    <a href="/docs/local-webhooks" target="_blank" rel="noreferrer">
+    <a href="/docs/webhooks#develop-on-your-machine" target="_blank" rel="noreferrer">
       Webhooks on your machine
     </a>
   </>

@@ -56,7 +56,8 @@ function StepsInTest({ onHide }: { onHide: () => void }): JSX.Element {
       </Step>
       <Step title="Receive events" isDone={hasEndpoint}>
         <p>
-          <Link to="endpoints">Add a webhook endpoint</Link>, or <a href="/docs/local-webhooks">forward the events to your own machine</a>.
+          <Link to="endpoints">Add a webhook endpoint</Link>, or{" "}
+          <a href="/docs/webhooks#develop-on-your-machine">forward the events to your own machine</a>.
         </p>
       </Step>
       <Step title="Sign in with a live key">
