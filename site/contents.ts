@@ -51,8 +51,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
     pages: [
       page("sending", "Send a message", "Request fields, scheduling, reading, canceling and editing"),
       page("content", "Contents", "Media, buttons, lists, places, contacts and reactions"),
-      page("states", "Message statuses", "The statuses of a message and the changes between them"),
-      page("delivery", "How messages are delivered", "From the 202 to the carrier"),
+      page("states", "Message statuses", "From the 202 to the receipt: statuses, attempts, order and error codes"),
       page("batches", "Batches", "Up to a thousand messages in one request"),
       page("bulk-send", "Bulk send", "A message to each row of a CSV file"),
       page("fallback", "Fallback", "Another channel when the first one does not deliver"),

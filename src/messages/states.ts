@@ -1,4 +1,4 @@
-/** The statuses of a message and the permitted transitions, as a table. `docs/states.md` draws the table, and a test compares the two.
+/** The statuses of a message and the permitted transitions, as a table. `docs/states.md` draws the usual ones, and a test compares the two.
  *  `advance.ts`, the only writer of a status, writes only changes that this table permits. */
 
 export const STATUSES = [
