@@ -33,7 +33,7 @@ export function BulkPage(): JSX.Element {
           {identity.environment === "live"
             ? "Live environment: messages are sent to real recipients. "
             : "Test environment: the simulator responds, and no message is sent to a phone. "}
-          <a href="/docs/bulk-send">How a file is sent</a>
+          <a href="/docs/batches#send-a-csv-file">How a file is sent</a>
         </>
       }
     >
