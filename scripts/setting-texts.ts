@@ -59,8 +59,8 @@ function linkTable(name: string): string {
     );
   }
   const texts = name === "all links" ? settingTexts(LINK_KINDS.http.schema).filter(isCommon) : ownTexts(name as keyof typeof LINK_KINDS);
-  const rows = texts.map((text) => [
-    code(text.name),
+  const rows = joinRows(texts).map(({ names, ...text }) => [
+    names.map(code).join(", "),
     text.isRequired ? "required" : name === "all links" ? commonDefault(text) : defaultOf(name as keyof typeof LINK_KINDS, text.name),
     explanation(text),
   ]);
@@ -70,6 +70,17 @@ function linkTable(name: string): string {
 /** Lists and tables have an example. */
 const explanation = ({ description, example }: SettingText): string =>
   cell(/^[[{]/.test(example) ? `${description} Example: ${code(example)}.` : description);
+
+/** Settings with the same text, such as `source_ton` and `source_npi`, share a row. */
+function joinRows(texts: readonly SettingText[]): (SettingText & { names: string[] })[] {
+  const rows: (SettingText & { names: string[] })[] = [];
+  for (const text of texts) {
+    const last = rows.at(-1);
+    if (last?.description === text.description) last.names.push(text.name);
+    else rows.push({ ...text, names: [text.name] });
+  }
+  return rows;
+}
 
 const isCommon = ({ name }: SettingText): boolean => name in COMMON || name === "allow_plaintext";
 

@@ -27,6 +27,10 @@ import type { CarrierAccount } from "./link.ts";
 
 const ton = count(0, 6);
 const npi = count(0, 18);
+// The documentation has one row for the settings with the same text.
+const SOURCE_TYPE = "Type of number (TON) and numbering plan (NPI) of the sender, by default from its form.";
+const DESTINATION_TYPE = "Type of number and numbering plan of the recipient, by default from its form.";
+const RANGE_TYPE = "Type of number and numbering plan of the address range.";
 
 const hostName = Type.String({ pattern: "^[A-Za-z0-9._:-]{1,253}$", [HINT]: "must be a host name or an IP address" });
 const hostAndPort = Type.String({
@@ -72,7 +76,7 @@ const statuses = Type.Array(
 export const SMPP_KIND: LinkKind = {
   schema: linkSchema({
     host: optionally(hostName, '"smpp.carrier.example"', "Host of the SMPP server, from the carrier's welcome mail or account page."),
-    port: optionally(count(1, 65_535), "2776", "Port of the SMPP server: often 2775 without TLS, and 2776 or 3550 with it."),
+    port: optionally(count(1, 65_535), "2776", "Port of the SMPP server: often 2775, and 2776 or 3550 with TLS."),
     hosts: optionally(
       Type.Array(hostAndPort, { minItems: 1, maxItems: 10 }),
       '["a.carrier.example:2776", "b.carrier.example:2776"]',
@@ -96,17 +100,13 @@ export const SMPP_KIND: LinkKind = {
       '"transceiver"',
       "Kind of the bind: `transceiver`; `pair`: a transmitter and a receiver; `transmitter`: receipts arrive on another link of the account; `receiver`: a link that only receives, and cannot be in a route.",
     ),
-    carrier_account: optionally(
-      text(64),
-      '"acme"',
-      "Name of the account at the carrier, if its receipts can arrive on several links. By default, links with the same `system_id`, host and port are one account.",
-    ),
+    carrier_account: optionally(text(64), '"acme"', "Account at the carrier, if its receipts can arrive on several links."),
     enquire_seconds: optionally(count(1, 600), "30", "Time without traffic after which the link sends `enquire_link`."),
     response_seconds: optionally(count(1, 300), "45", "Time after which a submit without a response has an unknown outcome."),
     alphabet: optionally(
       oneOf(["gsm7", "latin1", "ascii"]),
       '"gsm7"',
-      "Meaning of `data_coding` 0 at the carrier: `gsm7`, `latin1` or `ascii`. A text with a character that it lacks (€, Greek capitals) is sent as UCS-2.",
+      "Meaning of `data_coding` 0 at the carrier: `gsm7`, `latin1` or `ascii`.",
     ),
     long_text: optionally(
       oneOf(["udh8", "udh16", "sar", "payload"]),
@@ -116,12 +116,12 @@ export const SMPP_KIND: LinkKind = {
     languages: optionally(
       Type.Array(oneOf(NATIONAL_LANGUAGES), { minItems: 1, maxItems: NATIONAL_LANGUAGES.length, uniqueItems: true }),
       '["tr", "es"]',
-      "Languages whose national tables (3GPP TS 23.038) the carrier and its phones support: `tr`, `es`, `pt`, `bn`, `gu`, `hi`, `kn`, `ml`, `or`, `pa`, `ta`, `te`, `ur`. A text that takes fewer parts with one of them than in UCS-2 is sent with it. It needs the alphabet `gsm7`, and `udh8` or `udh16`.",
+      "Languages whose national tables (3GPP TS 23.038) the carrier and its phones support: `tr`, `es`, `pt`, `bn`, `gu`, `hi`, `kn`, `ml`, `or`, `pa`, `ta`, `te`, `ur`. Texts in them take fewer parts than in UCS-2. They need the alphabet `gsm7`, and `udh8` or `udh16`.",
     ),
-    source_ton: optionally(ton, "1", "Type of number of the sender, by default from its form."),
-    source_npi: optionally(npi, "1", "Numbering plan of the sender, by default from its form."),
-    destination_ton: optionally(ton, "1", "Type of number of the recipient, by default from its form."),
-    destination_npi: optionally(npi, "1", "Numbering plan of the recipient, by default from its form."),
+    source_ton: optionally(ton, "1", SOURCE_TYPE),
+    source_npi: optionally(npi, "1", SOURCE_TYPE),
+    destination_ton: optionally(ton, "1", DESTINATION_TYPE),
+    destination_npi: optionally(npi, "1", DESTINATION_TYPE),
     service_type: optionally(Type.String({ maxLength: 5 }), '""', "Service type of each submit, if the carrier asks for one."),
     receipt_ids: optionally(
       // `learn` was the name of `auto` in 0.2.
@@ -167,8 +167,8 @@ export const SMPP_KIND: LinkKind = {
       "SMPP version of the bind: `0x33`, `0x34` or `0x50`.",
     ),
     address_range: optionally(Type.String({ maxLength: 40 }), '""', "Address range of the bind, if the carrier asks for one."),
-    bind_ton: optionally(ton, "0", "Type of number of the address range."),
-    bind_npi: optionally(npi, "0", "Numbering plan of the address range."),
+    bind_ton: optionally(ton, "0", RANGE_TYPE),
+    bind_npi: optionally(npi, "0", RANGE_TYPE),
     ...PLAINTEXT,
   }),
   channels: ["sms"],
