@@ -94,14 +94,14 @@ export const COMMON = {
   prices: optionally(
     priceTable,
     '{ "*" = 0.05, DE = 0.07, "+4917" = 0.08 }',
-    'Prices of a segment, for routes with `strategy = "price"`: of all countries, of a country, and of the beginning of a number. The most specific one applies. Only their order matters.',
+    'Prices of a segment, for routes with `strategy = "price"`. The most specific one applies, and only their order matters.',
   ),
   window: optionally(count(1, 1_000), "20", "Requests to the carrier that may wait for a response at one time."),
   inbound_account: optionally(text(100), '"default"', "Account that gets inbound messages without another owner, in `live`."),
   on_unknown: optionally(
     oneOf(["fail", "resend"]),
     '"fail"',
-    "Result of an unknown outcome after the hold: `fail` with `outcome_unknown`, or `resend`, with the risk that the message arrives twice.",
+    "After an unknown outcome: `fail` with `outcome_unknown`, or `resend`, with the risk that the message arrives twice.",
   ),
   hold_seconds: optionally(count(1, 259_200), "300", "Time in which a late response or a receipt can resolve an unknown outcome."),
 };
@@ -111,7 +111,7 @@ export const PLAINTEXT = {
   allow_plaintext: optionally(
     flag,
     "true",
-    "Permits a carrier on another machine without TLS: an `smpp` link without `tls`, or an `http://` URL. Passwords and messages are then readable on the network.",
+    "Permits a carrier on another machine without TLS. Passwords and messages are then readable on the network.",
   ),
 };
 

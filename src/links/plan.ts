@@ -33,13 +33,13 @@ export const SenderTable = Type.Object(
     countries: optionally(
       countryList,
       '["US", "CA"]',
-      "Countries of recipients that the sender is for; by default all. A request that names the sender for another country is refused (`422 sender_not_allowed`).",
+      "Countries of recipients that the sender is for, by default all. For others it is refused (`422 sender_not_allowed`).",
     ),
     pool: optionally(nameField, '"alerts"', "Senders of an account on a link with the same pool share its messages."),
     preference: optionally(
       rankField,
       "10",
-      "Senders with a higher value are chosen first; 0 by default. If values are equal, a sender that lists the country of the recipient comes before one that lists none, and then the first in the file.",
+      "Senders with a higher value are chosen first; 0 by default. Among equal ones, a sender that lists the country comes first, then the first in the file.",
     ),
     rate: optionally(senderRate, "1", "Messages per second of this sender on this link. By default only the rate of the link applies."),
   },
@@ -62,12 +62,12 @@ export const RouteTable = Type.Object(
     priority: optionally(
       rankField,
       "10",
-      "The matching route with the highest value is used; 0 by default. If values are equal: the longest matching prefix, then a route with a country, then one with an account, then the first.",
+      "The matching route with the highest value is used; 0 by default. Among equal ones: the longest prefix, then a route with a country, one with an account, the first.",
     ),
     weights: optionally(
       weightList,
       "[1]",
-      "Shares of the links, in their order: the first link is chosen at random by weight, and the others are used after it.",
+      "Shares of the links, in their order. The first link is chosen at random by weight; the others follow it.",
     ),
     strategy: optionally(
       oneOf(STRATEGIES),
