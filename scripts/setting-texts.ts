@@ -1,9 +1,10 @@
-/** Writes the tables of settings into the pages of the documentation, below their markers, and the texts for the console's
+/** Writes the tables and lists of settings into the pages of the documentation, below their markers, and the texts for the console's
  *  forms. The schemas and the table of settings have the texts. A test fails when one of the files is out of date. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { plain } from "../src/cli/help.ts";
 import { COMMON, settingTexts, type SettingText } from "../src/links/link-kind.ts";
+import type { Schema } from "../src/http/schema.ts";
 import { LINK_KINDS } from "../src/links/link-settings.ts";
 import { RouteTable, SenderTable } from "../src/links/plan.ts";
 import { SETTINGS, type Setting } from "../src/settings.ts";
@@ -12,16 +13,17 @@ type Page = { path: string; is: string; shouldBe: string };
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** A marker, and the table below it: `<!-- settings of smpp; npm run setting-texts -->`, or with the names of variables. */
-const TABLE = /(<!-- settings (of )?([^;]+); npm run setting-texts -->\n\n)(?:\|.*\n)*/g;
+/** A marker, and the table or the list below it: `<!-- settings of smpp; npm run setting-texts -->`, or with the names of variables. `except`
+ *  has the settings to leave out: `<!-- settings of smpp; except binds tls; npm run setting-texts -->`. */
+const TABLE = /(<!-- settings (of )?([^;]+); (?:except ([^;]+); )?npm run setting-texts -->\n\n)(?:(?:\||- ).*\n)*/g;
 
 /** Returns each generated file with its current text, and the text that it should have. */
 export const readPages = (): Page[] => [
-  ...["settings", "links", "routing", "smpp", "whatsapp", "twilio"].map((name) => {
+  ...["settings", "links", "routing", "smpp", "whatsapp", "carriers"].map((name) => {
     const path = `docs/${name}.md`;
     const is = readFileSync(join(ROOT, path), "utf8");
-    const shouldBe = is.replaceAll(TABLE, (_, marker: string, isLink: string | undefined, names: string) =>
-      [marker, isLink === undefined ? serviceTable(names.split(" ")) : linkTable(names), "\n"].join(""),
+    const shouldBe = is.replaceAll(TABLE, (_, marker: string, isLink: string | undefined, names: string, except = "") =>
+      [marker, isLink === undefined ? serviceTable(names.split(" ")) : linkSettings(names, except.split(" ")), "\n"].join(""),
     );
     return { path, is, shouldBe };
   }),
@@ -48,39 +50,29 @@ const fail = (name: string): never => {
   throw new Error(`there is no setting ${name}`);
 };
 
-const TABLES: Readonly<Record<string, object>> = { senders: SenderTable, routes: RouteTable };
+const TABLES: Readonly<Record<string, Schema>> = { senders: SenderTable, routes: RouteTable };
 
-function linkTable(name: string): string {
-  if (TABLES[name] !== undefined) {
-    const texts = settingTexts(TABLES[name] as typeof SenderTable);
-    return lines(
-      ["setting", "description"],
-      texts.map((text) => [code(text.name), explanation(text)]),
-    );
-  }
-  const texts = name === "all links" ? settingTexts(LINK_KINDS.http.schema).filter(isCommon) : ownTexts(name as keyof typeof LINK_KINDS);
-  const rows = joinRows(texts).map(({ names, ...text }) => [
-    names.map(code).join(", "),
-    text.isRequired ? "required" : name === "all links" ? commonDefault(text) : defaultOf(name as keyof typeof LINK_KINDS, text.name),
-    explanation(text),
-  ]);
-  return lines(["setting", "default", "description"], rows);
+/** The settings of a link, a sender or a route as a list, since most have no default. */
+function linkSettings(name: string, except: readonly string[]): string {
+  const kind = name as keyof typeof LINK_KINDS;
+  const table = TABLES[name];
+  if (table !== undefined) return list(settingTexts(table), () => "");
+  if (name === "all links") return list(settingTexts(LINK_KINDS.http.schema).filter(isCommon), commonDefault);
+  const texts = ownTexts(kind).filter((text) => !except.includes(text.name));
+  return list(texts, (text) => defaultOf(kind, text.name));
 }
+
+const list = (texts: readonly SettingText[], findDefault: (text: SettingText) => string): string =>
+  texts
+    .map((text) => {
+      const value = text.isRequired ? "" : findDefault(text);
+      return `- ${code(text.name)}${text.isRequired ? " (required)" : ""}: ${explanation(text)}${value === "" ? "" : ` Default: ${value}.`}`;
+    })
+    .join("\n");
 
 /** Lists and tables have an example. */
 const explanation = ({ description, example }: SettingText): string =>
-  cell(/^[[{]/.test(example) ? `${description} Example: ${code(example)}.` : description);
-
-/** Settings with the same text, such as `source_ton` and `source_npi`, share a row. */
-function joinRows(texts: readonly SettingText[]): (SettingText & { names: string[] })[] {
-  const rows: (SettingText & { names: string[] })[] = [];
-  for (const text of texts) {
-    const last = rows.at(-1);
-    if (last?.description === text.description) last.names.push(text.name);
-    else rows.push({ ...text, names: [text.name] });
-  }
-  return rows;
-}
+  /^[[{]/.test(example) ? `${description} Example: ${code(example)}.` : description;
 
 const isCommon = ({ name }: SettingText): boolean => name in COMMON || name === "allow_plaintext";
 

@@ -75,12 +75,10 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
     pages: [
       page("go-live", "Go live", "From an empty machine to real messages"),
       page("links", "Connect carriers", "Links in the console, the API and the configuration file"),
-      page("routing", "Senders and routes", "Which number and which carrier a message gets, by order, quality or price"),
-      page("inbound-owners", "Owners of inbound messages", "Which account gets a message, and how numbers are read"),
+      page("routing", "Senders and routes", "The number and the carrier of a message, and the account of an inbound one"),
       page("smpp", "SMPP", "Links to carriers over SMPP 3.4"),
       page("whatsapp", "WhatsApp", "From an app at Meta to the first message"),
-      page("twilio", "Twilio", "Links to Twilio and to carriers with a compatible API"),
-      page("carriers", "HTTP carriers", "13 included carriers, and how to define another one"),
+      page("carriers", "HTTP carriers", "Twilio, 13 included carriers, and how to define another one"),
     ],
   },
   {

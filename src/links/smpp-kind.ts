@@ -27,10 +27,6 @@ import type { CarrierAccount } from "./link.ts";
 
 const ton = count(0, 6);
 const npi = count(0, 18);
-// The documentation has one row for the settings with the same text.
-const SOURCE_TYPE = "Type of number (TON) and numbering plan (NPI) of the sender, by default from its form.";
-const DESTINATION_TYPE = "Type of number and numbering plan of the recipient, by default from its form.";
-const RANGE_TYPE = "Type of number and numbering plan of the address range.";
 
 const hostName = Type.String({ pattern: "^[A-Za-z0-9._:-]{1,253}$", [HINT]: "must be a host name or an IP address" });
 const hostAndPort = Type.String({
@@ -118,10 +114,10 @@ export const SMPP_KIND: LinkKind = {
       '["tr", "es"]',
       "Languages whose national tables (3GPP TS 23.038) the carrier and its phones support: `tr`, `es`, `pt`, `bn`, `gu`, `hi`, `kn`, `ml`, `or`, `pa`, `ta`, `te`, `ur`. Texts in them take fewer parts than in UCS-2. They need the alphabet `gsm7`, and `udh8` or `udh16`.",
     ),
-    source_ton: optionally(ton, "1", SOURCE_TYPE),
-    source_npi: optionally(npi, "1", SOURCE_TYPE),
-    destination_ton: optionally(ton, "1", DESTINATION_TYPE),
-    destination_npi: optionally(npi, "1", DESTINATION_TYPE),
+    source_ton: optionally(ton, "1", "Type of number of the sender, by default from its form."),
+    source_npi: optionally(npi, "1", "Numbering plan of the sender, by default from its form."),
+    destination_ton: optionally(ton, "1", "Type of number of the recipient, by default from its form."),
+    destination_npi: optionally(npi, "1", "Numbering plan of the recipient, by default from its form."),
     service_type: optionally(Type.String({ maxLength: 5 }), '""', "Service type of each submit, if the carrier asks for one."),
     receipt_ids: optionally(
       // `learn` was the name of `auto` in 0.2.
@@ -167,8 +163,8 @@ export const SMPP_KIND: LinkKind = {
       "SMPP version of the bind: `0x33`, `0x34` or `0x50`.",
     ),
     address_range: optionally(Type.String({ maxLength: 40 }), '""', "Address range of the bind, if the carrier asks for one."),
-    bind_ton: optionally(ton, "0", RANGE_TYPE),
-    bind_npi: optionally(npi, "0", RANGE_TYPE),
+    bind_ton: optionally(ton, "0", "Type of number of the address range."),
+    bind_npi: optionally(npi, "0", "Numbering plan of the address range."),
     ...PLAINTEXT,
   }),
   channels: ["sms"],
