@@ -13,17 +13,24 @@ type Page = { path: string; is: string; shouldBe: string };
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** A marker, and the table or the list below it: `<!-- settings of smpp; npm run setting-texts -->`, or with the names of variables. `except`
- *  has the settings to leave out: `<!-- settings of smpp; except binds tls; npm run setting-texts -->`. */
-const TABLE = /(<!-- settings (of )?([^;]+); (?:except ([^;]+); )?npm run setting-texts -->\n\n)(?:(?:\||- ).*\n)*/g;
+/** A marker, and the table or the list below it: `<!-- settings of smpp; npm run setting-texts -->`, or with the names of variables. */
+const TABLE = /(<!-- settings (of )?([^;]+); npm run setting-texts -->\n\n)(?:(?:\||- ).*\n)*/g;
+
+/** Settings that the pages only name. `godwit init` explains them. */
+const RARE: ReadonlySet<string> = new Set(
+  [
+    "tls_cert tls_key_env system_type enquire_seconds source_ton source_npi destination_ton destination_npi service_type validity",
+    "priority_flag interface_version address_range bind_ton bind_npi registered_delivery dlt_entity_id dlt_template_id",
+  ].flatMap((names) => names.split(" ")),
+);
 
 /** Returns each generated file with its current text, and the text that it should have. */
 export const readPages = (): Page[] => [
   ...["settings", "links", "routing", "smpp", "whatsapp", "carriers"].map((name) => {
     const path = `docs/${name}.md`;
     const is = readFileSync(join(ROOT, path), "utf8");
-    const shouldBe = is.replaceAll(TABLE, (_, marker: string, isLink: string | undefined, names: string, except = "") =>
-      [marker, isLink === undefined ? serviceTable(names.split(" ")) : linkSettings(names, except.split(" ")), "\n"].join(""),
+    const shouldBe = is.replaceAll(TABLE, (_, marker: string, isLink: string | undefined, names: string) =>
+      [marker, isLink === undefined ? serviceTable(names.split(" ")) : linkSettings(names), "\n"].join(""),
     );
     return { path, is, shouldBe };
   }),
@@ -53,12 +60,12 @@ const fail = (name: string): never => {
 const TABLES: Readonly<Record<string, Schema>> = { senders: SenderTable, routes: RouteTable };
 
 /** The settings of a link, a sender or a route as a list, since most have no default. */
-function linkSettings(name: string, except: readonly string[]): string {
+function linkSettings(name: string): string {
   const kind = name as keyof typeof LINK_KINDS;
   const table = TABLES[name];
   if (table !== undefined) return list(settingTexts(table), () => "");
   if (name === "all links") return list(settingTexts(LINK_KINDS.http.schema).filter(isCommon), commonDefault);
-  const texts = ownTexts(kind).filter((text) => !except.includes(text.name));
+  const texts = ownTexts(kind).filter((text) => !RARE.has(text.name));
   return list(texts, (text) => defaultOf(kind, text.name));
 }
 
@@ -88,7 +95,7 @@ function ownTexts(provider: keyof typeof LINK_KINDS): SettingText[] {
 function defaultOf(provider: keyof typeof LINK_KINDS, name: string): string {
   const { defaults, rateName } = LINK_KINDS[provider];
   const value = defaults[name === "rate" ? rateName : name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
-  if (value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)) return "";
+  if (value === undefined || value === null || value === "" || (typeof value === "object" && Object.keys(value).length === 0)) return "";
   // Versions of SMPP are written in hexadecimal.
   return code(name === "interface_version" ? `0x${Number(value).toString(16)}` : JSON.stringify(value).replaceAll('"', ""));
 }

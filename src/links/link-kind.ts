@@ -77,7 +77,7 @@ export const COMMON = {
   name: described(
     nameField,
     '"carrier"',
-    "Name of the link in routes, logs, metrics and callback URLs: up to 40 of `a`–`z`, `0`–`9`, `_` and `-`, beginning with a letter, and not `simulator`.",
+    "Name of the link in routes, logs, metrics and callback URLs: up to 40 of `a`–`z`, `0`–`9`, `_` and `-`, beginning with a letter.",
   ),
   provider: described(text(), '"smpp"', "Protocol or API of the link: `smpp`, `whatsapp`, `twilio`, `http` or `simulator`."),
   sender: optionally(senderField, '"+14155550100"', "Sender of messages for which neither the request nor a `[[sender]]` names one."),

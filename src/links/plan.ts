@@ -72,7 +72,7 @@ export const RouteTable = Type.Object(
     strategy: optionally(
       oneOf(STRATEGIES),
       '"quality"',
-      "Choose by figures of the last minutes: `quality` prefers the links that deliver best, `price` the cheapest of those that deliver about as well. Not together with `weights`.",
+      "Choice of the link by figures of the last minutes, `quality` or `price`, in place of `weights`.",
     ),
   },
   { additionalProperties: false },
