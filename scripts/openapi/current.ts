@@ -39,7 +39,7 @@ const parts: DocumentParts = {
     "Compatible APIs":
       "Create users for clients of other products that send through this service. See [Move from Kannel](/docs/migrate-from-kannel).",
     "Audit log": "See who changed what. See [Audit log](/docs/audit).",
-    "Request log": "See what was requested, and why it was refused. See [Request log](/docs/request-log).",
+    "Request log": "See what was requested, and why it was refused. See [Request log](/docs/http#request-log).",
   },
   tagGroups: {
     Sending: ["Messages", "Batches", "Templates", "Media", "Verifications"],

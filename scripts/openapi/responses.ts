@@ -107,7 +107,7 @@ export const HEADERS: Record<string, Json> = {
   },
   "RateLimit-Policy": {
     description:
-      'The quota of the environment, such as `"sandbox";q=50;w=2`: up to q requests in w seconds. Absent on a tier without a limit. See [Rate limits](/docs/rate-limits).',
+      'The quota of the environment, such as `"sandbox";q=50;w=2`: up to q requests in w seconds. Absent on a tier without a limit. See [Rate limits](/docs/limits#rate-limits).',
     example: '"sandbox";q=50;w=2',
     schema: { type: "string" },
   },

@@ -1,5 +1,5 @@
 /** The log of API requests: keeps what the developers of an account need to find a fault of their program. It is written beside the requests, in
- *  batches, and a request never waits for it. A busy environment has a sample of its requests in the log; docs/request-log.md states the bounds. */
+ *  batches, and a request never waits for it. A busy environment has a sample of its requests in the log; docs/http.md states the bounds. */
 import type { Registry } from "prom-client";
 import type { Credential } from "../access/authenticate.ts";
 import type { Database } from "../database/database.ts";
@@ -14,7 +14,7 @@ import { maskBody, maskPath, maskProblem, maskQuery, maskUserAgent } from "./mas
 import { deleteOldRequests, insertRequests } from "./queries.ts";
 
 const DAY_MS = 86_400_000;
-/** docs/request-log.md states these numbers. */
+/** docs/http.md states these numbers. */
 const KEPT_DAYS = 7;
 const KEPT_ROWS = 50_000;
 

@@ -45,7 +45,7 @@ export const requestLogRoutes = (db: Database): Route[] => [
     mayLag: true,
     summary: "List requests",
     description:
-      "Returns the API requests of the last seven days in this environment, newest first. Filters can be combined. A request appears about a second after its response, and a busy environment has a sample of its requests in the log. Recipients, texts and other values are masked. See [Request log](/docs/request-log).",
+      "Returns the API requests of the last seven days in this environment, newest first. Filters can be combined. A request appears about a second after its response, and a busy environment has a sample of its requests in the log. Recipients, texts and other values are masked. See [Request log](/docs/http#request-log).",
     query: ListQuery,
     reply: { status: 200, description: "A page of requests.", schema: pageOf("RequestPage", RequestRecord) },
     problems: [],
@@ -70,7 +70,7 @@ export const requestLogRoutes = (db: Database): Route[] => [
     operationId: "getRequest",
     summary: "Retrieve a request",
     description:
-      "Returns a request of the last seven days by its id, which every response has in the header `X-Request-Id`. See [Request log](/docs/request-log).",
+      "Returns a request of the last seven days by its id, which every response has in the header `X-Request-Id`. See [Request log](/docs/http#request-log).",
     params: IdParams,
     reply: { status: 200, description: "The request.", schema: RequestRecord },
     problems: ["not_found"],

@@ -45,7 +45,7 @@ export function RequestsPage(): JSX.Element {
       lead={
         <>
           The API requests of the last seven days in {identity.environment}, newest first. Recipients and texts are masked.{" "}
-          <a href="/docs/request-log">What the log keeps</a>
+          <a href="/docs/http#request-log">What the log keeps</a>
         </>
       }
       actions={
