@@ -6,16 +6,30 @@ import { test } from "node:test";
 import { LOG_EVENTS } from "../../src/model/log-events.ts";
 
 const TABLE = "src/model/log-events.ts";
-// The events whose only action is to check the database have a table without that column.
-const ROW = /^\| `([\w.]+)` \| (info|warn|error) \| ([^|]*) \|(?: ([^|]*) \|)?$/gm;
+// A row names the events that share a next step.
+const ROW = /^\| ((?:`[\w.]+`(?:, )?)+) \| ([^|]*) \|$/gm;
+// The introduction of this section has the next step of all its events.
+const SHARED = "Errors of the database";
+const LEVELS: Readonly<Record<string, string>> = {
+  "Failed messages": "info",
+  [SHARED]: "error",
+  "Other errors": "error",
+  Warnings: "warn",
+};
 const root = join(import.meta.dirname, "..", "..");
 
-test("docs/log-events.md has a row for each event, with sentences for its meaning and the action to take", () => {
-  const rows = [...readFileSync(join(root, "docs", "log-events.md"), "utf8").matchAll(ROW)];
-  assert.deepEqual(Object.fromEntries(rows.map(([, event, level]) => [event, level])), LOG_EVENTS);
-  assert.equal(rows.length, Object.keys(LOG_EVENTS).length);
-  for (const [, event, , meaning = "", action = "None."] of rows)
-    for (const sentence of [meaning, action]) assert.match(sentence, /^[A-Z].*\.$/, event);
+test("docs/log-events.md has each event below its level, with its meaning and the next step", () => {
+  const [, list = ""] = readFileSync(join(root, "docs", "log-events.md"), "utf8").split("\n## Log events\n");
+  const found: [event: string, level: string | undefined][] = [];
+  for (const section of list.split(/^### /m).slice(1)) {
+    const [title = ""] = section.split("\n", 1);
+    for (const [, names = "", text = ""] of section.matchAll(ROW)) {
+      for (const [, event = ""] of names.matchAll(/`([\w.]+)`/g)) found.push([event, LEVELS[title]]);
+      assert.match(text, title === SHARED ? /^[A-Z`].*\.$/ : /^[A-Z`].*[.;:] .*\.$/, names);
+    }
+  }
+  assert.deepEqual(Object.fromEntries(found), LOG_EVENTS);
+  assert.equal(found.length, Object.keys(LOG_EVENTS).length);
 });
 
 test("every event is logged in the source", () => {
