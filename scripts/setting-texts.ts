@@ -44,13 +44,30 @@ const lines = (head: readonly string[], rows: readonly (readonly string[])[]): s
     .map((row) => `| ${row.join(" | ")} |`.replaceAll(/ {2,}/g, " ").replaceAll("| --- ", "|---"))
     .join("\n");
 
-function serviceTable(variables: readonly string[]): string {
-  const settings = Object.values<Setting>(SETTINGS);
-  const rows = variables.map((variable) => {
-    const { env, flag, fallback = "", help } = settings.find((each) => each.env === variable) ?? fail(variable);
-    return [code(env), code(flag === "" ? "" : `--${flag}`), code(fallback), cell(help)];
+function serviceTable(names: readonly string[]): string {
+  const rows = names.flatMap(settingsNamed).map((setting) => {
+    const { env, fallback = "", help } = setting;
+    return [code(env), code(fallback), cell(help + flagNote(setting))];
   });
-  return lines(["variable", "flag", "default", "description"], rows);
+  return lines(["variable", "default", "description"], rows);
+}
+
+function settingsNamed(name: string): Setting[] {
+  const settings = Object.values<Setting>(SETTINGS);
+  const found = name.endsWith("*")
+    ? settings.filter(({ env }) => env.startsWith(name.slice(0, -1)))
+    : settings.filter(({ env }) => env === name);
+  return found.length > 0 ? found : fail(name);
+}
+
+/** The page has a rule for the names of flags. Its tables name only the other flags. */
+function flagNote({ flag, env }: Setting): string {
+  if (flag === "") return " (only as a variable)";
+  const usual = env
+    .replace(/^GODWIT_/, "")
+    .toLowerCase()
+    .replaceAll("_", "-");
+  return flag === usual ? "" : ` (\`--${flag}\`)`;
 }
 
 const fail = (name: string): never => {
