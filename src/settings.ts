@@ -158,7 +158,7 @@ export const SETTINGS = {
     value: "COUNT",
     env: "GODWIT_MAX_CONNECTIONS_PER_PEER",
     fallback: "500",
-    help: "connections, and incomplete requests, of one IPv4 address or IPv6 /64, in each worker, 1 to 1,000,000. For trusted proxies, only requests count, by the forwarded address",
+    help: "connections and incomplete requests of one IPv4 address or IPv6 /64, in each worker, 1 to 1,000,000. Behind trusted proxies, only requests count",
   },
   roles: {
     flag: "roles",
@@ -174,14 +174,14 @@ export const SETTINGS = {
     value: "COUNT",
     env: "GODWIT_WORKERS",
     fallback: "auto",
-    help: "processes that share the port and the work, 1 to 32, or to 9 with the embedded database. `auto` is one less than the number of processors, at least 1 and at most 4. Only on Linux and FreeBSD; 1 elsewhere",
+    help: "processes that share the port and the work, 1 to 32, or to 9 with the embedded database. `auto` is one less than the processors, 1 to 4. Only on Linux and FreeBSD; 1 elsewhere",
   },
   drain: {
     flag: "drain",
     value: "SECONDS",
     example: "5",
     env: "GODWIT_DRAIN",
-    help: "seconds for which the service keeps serving after `SIGTERM`, while `/readyz` is 503, 0 to 300. By default 5, or 0 on loopback without `GODWIT_TRUSTED_PROXIES`",
+    help: "seconds for which the service serves after `SIGTERM`, while `/readyz` is 503, 0 to 300. By default 5, or 0 on loopback without `GODWIT_TRUSTED_PROXIES`",
   },
   simulatorSpeed: {
     flag: "simulator-speed",
@@ -216,7 +216,7 @@ export const SETTINGS = {
     value: "DAYS",
     env: "GODWIT_MEDIA_RETENTION_DAYS",
     fallback: "30",
-    help: "days after the last use of a file after which it is deleted, 1 to 3,650",
+    help: "days after its last use after which a file is deleted, 1 to 3,650",
   },
   mediaQuota: {
     flag: "media-quota",
@@ -230,7 +230,7 @@ export const SETTINGS = {
     value: "URL",
     example: "https://s3.eu-central-1.amazonaws.com/my-media",
     env: "GODWIT_MEDIA_BUCKET",
-    help: "S3-compatible bucket that stores the bytes of new files, in place of the database: the endpoint with the name of the bucket as its path",
+    help: "S3-compatible bucket for the bytes of new files, in place of the database: the endpoint with the name of the bucket as its path",
   },
   mediaBucketRegion: {
     flag: "media-bucket-region",
@@ -244,7 +244,7 @@ export const SETTINGS = {
     value: "ID",
     example: "AKIAIOSFODNN7EXAMPLE",
     env: "GODWIT_MEDIA_BUCKET_KEY_ID",
-    help: "id of the access key. Without it, the credentials of the machine or the container are used, as by the tools of AWS",
+    help: "id of the access key. Without it, the credentials of the machine or the container are used",
   },
   mediaBucketSecret: {
     flag: "",
@@ -271,14 +271,14 @@ export const SETTINGS = {
     value: "COUNT",
     env: "GODWIT_VERIFY_PER_PREFIX",
     fallback: "100",
-    help: "verification codes per hour to numbers that differ only in their last four digits, 1 to 100,000",
+    help: "verification codes per hour to numbers with the same digits but the last four, 1 to 100,000",
   },
   webhookAllow: {
     flag: "webhook-allow",
     value: "CIDRS",
     example: "127.0.0.0/8",
     env: "GODWIT_WEBHOOK_ALLOW",
-    help: "CIDR blocks that are not public, to which webhooks and links of accounts can connect, also without TLS. `127.0.0.0/8` permits this machine",
+    help: "non-public CIDR blocks to which webhooks and links of accounts can connect, also without TLS. `127.0.0.0/8` permits this machine",
   },
   webhookDeny: {
     flag: "webhook-deny",
@@ -305,7 +305,7 @@ export const SETTINGS = {
     flag: "",
     env: "GODWIT_SECRET_KEY",
     isSecret: true,
-    help: "32 bytes in base64 that encrypt secrets at rest, the same on every node. Required with `DATABASE_URL`, otherwise generated in the data directory. Create it with `openssl rand -base64 32`",
+    help: "32 bytes in base64 that encrypt secrets at rest, the same on every node (`openssl rand -base64 32`). Required with `DATABASE_URL`, otherwise generated in the data directory",
   },
 } as const satisfies Record<string, Setting>;
 
