@@ -13,7 +13,8 @@ type Page = { path: string; is: string; shouldBe: string };
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** A marker, and the table or the list below it: `<!-- settings of smpp; npm run setting-texts -->`, or with the names of variables. */
+/** A marker, and the table or the list below it: `<!-- settings of smpp; npm run setting-texts -->`, or with the names of
+ *  variables, such as `DATABASE_URL` or `GODWIT_LOG*`. */
 const TABLE = /(<!-- settings (of )?([^;]+); npm run setting-texts -->\n\n)(?:(?:\||- ).*\n)*/g;
 
 /** Settings that the pages only name. `godwit init` explains them. */
