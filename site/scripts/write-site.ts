@@ -173,7 +173,7 @@ const PATHS: readonly { title: string; about: string; pages: readonly string[] }
   {
     title: "Send a first message",
     about: "On your machine, in ten minutes, without a carrier.",
-    pages: ["getting-started", "sending", "webhooks", "test-numbers"],
+    pages: ["getting-started", "sending", "sdk", "webhooks"],
   },
   {
     title: "Build with an example",
