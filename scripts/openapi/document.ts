@@ -359,7 +359,7 @@ const KEY_PARAMETER: Json = {
 const TRACE_PARAMETERS: readonly Json[] = [
   [
     "traceparent",
-    "The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/tracing).",
+    "The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/operation#pass-your-own-trace).",
   ],
   ["tracestate", "Vendor-specific data of the trace, up to 512 characters, which is passed on unchanged."],
 ].map(([name, description]) => ({ name, in: "header", required: false, description, schema: { type: "string" } }));
