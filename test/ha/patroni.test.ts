@@ -29,9 +29,8 @@ import { startGodwit, type Godwit } from "../support/harness.ts";
 import { assertEachOnce, assertNothingHalfDone, retryUnanswered, sendUntil, type Sent } from "../support/sending.ts";
 import { atEnd } from "../support/at-end.ts";
 import { missingPackages } from "../support/debian-package.ts";
-import { samplesOf } from "../support/doc-samples.ts";
 
-const PAGE = "docs/high-availability.md";
+const PACKAGING = join(import.meta.dirname, "..", "..", "packaging");
 const OWNER = "godwit";
 const PASSWORD = "a-password-for-tests";
 const PROGRAMS = "/usr/lib/postgresql";
@@ -54,14 +53,10 @@ const PACKAGES: readonly (readonly [name: string, path: string])[] = [
   ["openssl", "/usr/bin/openssl"],
 ];
 
-/** The configuration file of the page that begins with this comment. */
-function fileOfPage(name: string): string {
-  const sample = samplesOf(PAGE).find(({ text }) => text.startsWith(`# ${name}\n`));
-  if (sample === undefined) throw new Error(`${PAGE} has no block that begins with # ${name}`);
-  return `${sample.text}\n`;
-}
+/** The configuration file of the package, to which docs/high-availability.md leads. */
+const packaged = (name: string): string => readFileSync(join(PACKAGING, name), "utf8");
 
-/** Replaces every part of a text that has a replacement. A name that does not occur in the page would change nothing unnoticed, so each
+/** Replaces every part of a text that has a replacement. A name that does not occur in the file would change nothing unnoticed, so each
  *  configuration file is verified by the programs that read it. */
 const replaced = (text: string, replacements: Readonly<Record<string, string>>): string =>
   Object.entries(replacements).reduce((all, [from, to]) => all.replaceAll(from, to), text);
@@ -222,20 +217,20 @@ class PatroniCluster {
       const parts = { "name: db1": `name: ${name}`, "10.0.0.11": address, "/var/lib/postgresql/godwit": home };
       const config = write(
         `${name}.yml`,
-        replaced(fileOfPage("/etc/patroni/config.yml"), { ...parts, ...common }).replaceAll(/PASSWORD-OF[-A-Z]+/g, PASSWORD),
+        replaced(packaged("patroni.yml"), { ...parts, ...common }).replaceAll(/PASSWORD-OF[-A-Z]+/g, PASSWORD),
       );
       return new PatroniNode(name, { folder: home, api: `http://${address}:${ports["8008"]}`, config, runAs });
     };
     this.#folder = folder;
     this.#nodes = [nodeOf("db1", "127.0.0.11"), nodeOf("db2", "127.0.0.12")];
     this.#config = join(folder, "db1.yml");
-    const etcd = replaced(fileOfPage("/etc/default/etcd"), { ...common, "/var/lib/etcd/godwit": join(folder, "etcd") });
+    const etcd = replaced(packaged("patroni-etcd.env"), { ...common, "/var/lib/etcd/godwit": join(folder, "etcd") });
     const settings = Object.fromEntries(
       Array.from(etcd.matchAll(/^(ETCD_\w+)=(.*)$/gm), ([, name = "", value = ""]) => [name, value] as const),
     );
     // Debian's version refuses to start on ARM without this setting.
     const env = { ...settings, ETCD_UNSUPPORTED_ARCH: "arm64" };
-    const proxy = write("haproxy.cfg", replaced(fileOfPage("/etc/haproxy/haproxy.cfg"), common));
+    const proxy = write("haproxy.cfg", replaced(packaged("patroni-haproxy.cfg"), common));
     this.#others = [
       new Program([ETCD], { log: join(folder, "etcd.log"), env, runAs }),
       new Program([HAPROXY, "-db", "-f", proxy], { log: join(folder, "haproxy.log"), runAs }),
