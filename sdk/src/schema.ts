@@ -1366,7 +1366,7 @@ export interface paths {
         };
         /**
          * List requests
-         * @description Returns the API requests of the last seven days in this environment, newest first. Filters can be combined. A request appears about a second after its response, and a busy environment has a sample of its requests in the log. Recipients, texts and other values are masked. See [Request log](/docs/request-log).
+         * @description Returns the API requests of the last seven days in this environment, newest first. Filters can be combined. A request appears about a second after its response, and a busy environment has a sample of its requests in the log. Recipients, texts and other values are masked. See [Request log](/docs/http#request-log).
          *
          *     Required scope: `audit:read`.
          */
@@ -1388,7 +1388,7 @@ export interface paths {
         };
         /**
          * Retrieve a request
-         * @description Returns a request of the last seven days by its id, which every response has in the header `X-Request-Id`. See [Request log](/docs/request-log).
+         * @description Returns a request of the last seven days by its id, which every response has in the header `X-Request-Id`. See [Request log](/docs/http#request-log).
          *
          *     Required scope: `audit:read`.
          */
@@ -5327,7 +5327,7 @@ export interface components {
          */
         "X-Request-ID": string;
         /**
-         * @description The quota of the environment, such as `"sandbox";q=50;w=2`: up to q requests in w seconds. Absent on a tier without a limit. See [Rate limits](/docs/rate-limits).
+         * @description The quota of the environment, such as `"sandbox";q=50;w=2`: up to q requests in w seconds. Absent on a tier without a limit. See [Rate limits](/docs/limits#rate-limits).
          * @example "sandbox";q=50;w=2
          */
         "RateLimit-Policy": string;
@@ -5568,7 +5568,7 @@ export interface operations {
             header?: {
                 /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
-                /** @description The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/tracing). */
+                /** @description The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/operation#pass-your-own-trace). */
                 traceparent?: string;
                 /** @description Vendor-specific data of the trace, up to 512 characters, which is passed on unchanged. */
                 tracestate?: string;
@@ -5844,7 +5844,7 @@ export interface operations {
             header?: {
                 /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
-                /** @description The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/tracing). */
+                /** @description The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/operation#pass-your-own-trace). */
                 traceparent?: string;
                 /** @description Vendor-specific data of the trace, up to 512 characters, which is passed on unchanged. */
                 tracestate?: string;
@@ -6281,7 +6281,7 @@ export interface operations {
             header?: {
                 /** @description A version-4 UUID that you create for this request. For 24 hours, a repeated request with the same key returns the first response and has no second effect. See [Idempotency](/docs/idempotency). */
                 "Idempotency-Key"?: string;
-                /** @description The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/tracing). */
+                /** @description The W3C trace that the request belongs to. It is stored with the messages, and webhook calls about them continue it. A malformed value is ignored. See [Tracing](/docs/operation#pass-your-own-trace). */
                 traceparent?: string;
                 /** @description Vendor-specific data of the trace, up to 512 characters, which is passed on unchanged. */
                 tracestate?: string;

@@ -39,7 +39,7 @@ export const send: Command = {
     "Sends a message once: it repeats the request with the same idempotency key when the service is busy or away. Needs the scope messages:send.",
     "--media uploads a file of this machine first, which needs media:write. --content takes any other content: see docs/content.md.",
     "--wait prints each change until the final status. It needs events:read, or messages:read, which may miss quick changes.",
-    "--csv sends a message to each row of a file, once, after a preview: see docs/bulk-send.md. Ctrl-C pauses it.",
+    "--csv sends a message to each row of a file, once, after a preview: see docs/batches.md#send-a-csv-file. Ctrl-C pauses it.",
   ],
   usage: [
     "send --to NUMBER --body TEXT [flags]",
