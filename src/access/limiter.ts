@@ -28,6 +28,7 @@ type Share = {
 const CHUNK_OF_BURST = 0.1;
 // A busy node leases the tokens that it is likely to spend until the settlement after the next one.
 const LEASE_AHEAD_SECONDS = 0.2;
+const SETTLE_AHEAD_MS = LEASE_SPEND_MS / 4;
 const EMPTY_PAUSE_MS = 50;
 const MAX_SHARES = 10_000;
 // Each round is one settlement. A request that gets nothing in this many rounds is refused.
@@ -76,8 +77,9 @@ export class Limiter {
   #spend(share: Share, credential: Credential, limit: Limit, count: number): QuotaDecision {
     const now = performance.now();
     share.tokens -= count;
-    // Refills before the share is empty, so that no request waits under steady load. A failure shows once the share is empty.
-    if (share.tokens < share.granted / 2 && share.settling === undefined && now >= share.emptyUntil) {
+    // Settles before the share is empty or its lease ends, so that no request waits under steady load. A failure shows then.
+    const isEnding = share.tokens < share.granted / 2 || now >= share.spendUntil - SETTLE_AHEAD_MS;
+    if (isEnding && share.settling === undefined && now >= share.emptyUntil) {
       void this.#settleOnce(share, credential, limit).catch(() => undefined);
     }
     return decision(true, share, limit, { now, count });
@@ -107,9 +109,11 @@ export class Limiter {
 
   async #settle(share: Share, credential: Credential, limit: Limit): Promise<void> {
     const startedAt = performance.now();
-    const want = wanted(share, limit, startedAt);
     const isSpendable = startedAt < share.spendUntil;
-    const report = { node: this.#node, want, kept: isSpendable ? share.tokens : 0, returned: isSpendable ? 0 : share.tokens };
+    const kept = isSpendable ? share.tokens : 0;
+    // A lease that is only renewed grows to what is wanted, and no further.
+    const want = Math.max(0, wanted(share, limit, startedAt) - (kept < share.granted / 2 ? 0 : kept));
+    const report = { node: this.#node, want, kept, returned: share.tokens - kept };
     if (!isSpendable) share.tokens = 0;
     const { granted, level } = await this.#settleInDatabase(credential, limit, report);
     share.tokens += granted;

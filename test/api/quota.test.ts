@@ -130,6 +130,27 @@ describe("the burst", () => {
     await until("the bucket refills", async () => ((await ask(godwit, key)).status === 404 ? true : undefined));
   });
 
+  test("stays with all nodes: a lease that is renewed before its end does not grow", async () => {
+    const key = await freshKey({ tier: "slow" });
+    await ask(godwit, key);
+    const settlements = new Set<string>();
+    await until("the lease is settled eight times", async () => {
+      await ask(godwit, key);
+      const [bucket] = await godwit.rows<{ refilled_at: Date; leases: Record<string, { tokens: number }> }>(
+        `select bucket.refilled_at, bucket.leases
+           from quota_buckets bucket
+           join accounts on accounts.id = bucket.account_id
+          where accounts.name = $1`,
+        [`quota ${accounts}`],
+      );
+      assert.ok(bucket !== undefined);
+      // A tenth of the burst, and up to half of the lease before.
+      for (const { tokens } of Object.values(bucket.leases)) assert.ok(tokens <= 24, `${tokens} of 100 are leased`);
+      settlements.add(bucket.refilled_at.toISOString());
+      return settlements.size >= 8 ? true : undefined;
+    });
+  });
+
   test("is separate for test and live, and for every account", async () => {
     const account = "two worlds";
     const inTest = await godwit.key({ account });
