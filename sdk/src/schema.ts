@@ -4393,6 +4393,8 @@ export interface components {
             carrier?: ("aws" | "bandwidth" | "budgetsms" | "elks" | "infobip" | "jasmin" | "kannel" | "plivo" | "routee" | "signalwire" | "sinch" | "telnyx" | "vonage") | null;
             /** @description The default sender of the link. */
             sender?: string | null;
+            /** @description Permits messages to name senders that the link does not have. By default only a link without senders takes any. */
+            any_sender?: boolean | null;
             /**
              * @description The country whose national numbers the carrier may send.
              * @example US
@@ -4439,6 +4441,8 @@ export interface components {
             name?: string | null;
             /** @description The default sender of the link. */
             sender?: string | null;
+            /** @description Permits messages to name senders that the link does not have. By default only a link without senders takes any. */
+            any_sender?: boolean | null;
             /**
              * @description The country whose national numbers the carrier may send.
              * @example US

@@ -5,7 +5,7 @@ import { newId } from "../model/id.ts";
 import { USUAL_RULES } from "../model/segments.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
-import { chooseLinks, chooseToWait, mayTake, type RouteQuery } from "./choose-links.ts";
+import { chooseLinks, chooseToWait, explainSender, mayTake, type RouteQuery } from "./choose-links.ts";
 import { senderOn } from "./choose-sender.ts";
 import { LinkDirectory, NOTHING_CREATED, type CreatedRecords } from "./directory.ts";
 import { hasNumber, inboundOwner, onlyOwnerOn, ownerOfNumber, ownersOn } from "./ownership.ts";
@@ -241,6 +241,25 @@ describe("a sender", () => {
   });
 
   test("without an owner may use any link", () => assert.equal(chosenLinks(linkDirectoryWith({ senders }), { sender: "ACME" }), "a b c"));
+
+  describe("that a request names", () => {
+    const named = { sender: "ACME", isNamed: true };
+
+    test("and no link has is refused by links that have senders", () => {
+      const linkDirectory = linkDirectoryWith({ senders: [...senders, senderAt("+1777", "c")] });
+      assert.equal(chosenLinks(linkDirectory, named), "sender_not_allowed");
+      assert.equal(
+        explainSender(linkDirectory.current, query(named)),
+        "ACME is not a sender of this environment. The senders of this environment are +1333, BEE, +1222, +1777. Add it with POST /v1/senders or [[sender]], or permit any with any_sender on the link.",
+      );
+    });
+
+    test("may use a link without senders, and one that permits any", () => {
+      assert.equal(chosenLinks(linkDirectoryWith({ senders: [senderAt("+1777", "a")] }), named), "c");
+      assert.equal(chosenLinks(linkDirectoryWith({ links: [link("a", { sender: "BEE", anySender: true })] }), named), "a");
+      assert.equal(chosenLinks(linkDirectoryWith({ links: [link("a", { sender: "BEE" })] }), named), "sender_not_allowed");
+    });
+  });
 
   test("by default is the account's first on the link, or the link's own, or none", () => {
     const linkDirectory = linkDirectoryWith({

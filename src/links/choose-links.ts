@@ -12,8 +12,14 @@ import type { RouteRow } from "./plan.ts";
 import { priceOf } from "./prices.ts";
 import { weighLinks, type Strategy, type Weighed, type WeighedLink } from "./strategy.ts";
 
-/** The properties of a message by which a route is found. */
-export type RouteQuery = Owner & { channel: Channel; recipient: Recipient; sender: string | null; need?: Need | undefined };
+/** The properties of a message by which a route is found. `isNamed`: a request names the sender, and links that have senders must have it. */
+export type RouteQuery = Owner & {
+  channel: Channel;
+  recipient: Recipient;
+  sender: string | null;
+  isNamed?: boolean;
+  need?: Need | undefined;
+};
 
 /** Why a message has its link. `sender`: the other links of the route do not have the sender that the request names. `reply`: the message
  *  replies to one that came by the link. `measuring`: the route chooses by quality or price, and the message keeps the figures of another link
@@ -62,7 +68,8 @@ export function chooseLinks(directory: Directory, query: RouteQuery, mayWait = f
   const working = need === undefined ? open : open.filter(({ provider }) => providerFault(provider, query.channel, need) === undefined);
   if (working.length === 0 && open.length > 0 && need !== undefined)
     return { kind: "not_carried", detail: whyNotCarried(open, query.channel, need) };
-  const usable = linksWith(working, query.sender, registered);
+  const usable = linksWith(directory, working, query, registered);
+  if (usable.length === 0 && working.length > 0 && registered.length === 0) return { kind: "sender_not_allowed" };
   if (route.strategy !== undefined)
     return weighedChoice(weigh(directory, route.strategy, usable, query.recipient), usable.length < working.length);
   const [first, ...others] = usable;
@@ -205,11 +212,34 @@ function orderedNames({ links, weights }: RouteRow): readonly string[] {
 }
 
 /** Keeps the links that have a named sender: as a registered one, or as their own. Other carriers would refuse or replace it. A sender that no
- *  link has may use any. */
-function linksWith(links: readonly Link[], sender: string | null, registered: readonly OwnedSender[]): readonly Link[] {
+ *  link has may use any, but if a request names it only those that take any. */
+function linksWith(
+  directory: Directory,
+  links: readonly Link[],
+  { sender, isNamed }: RouteQuery,
+  registered: readonly OwnedSender[],
+): readonly Link[] {
   if (sender === null) return links;
   const known = links.filter((link) => link.sender === sender || registered.some((each) => each.link === link.name));
-  return known.length > 0 || registered.length > 0 ? known : links;
+  if (known.length > 0 || registered.length > 0) return known;
+  return isNamed === true ? links.filter((link) => directory.takesAnySender(link)) : links;
+}
+
+const MAX_SENDERS_NAMED = 10;
+
+/** Explains why a sender cannot be named: which senders the links of the owner have for the channel, and what to do. */
+export function explainSender(directory: Directory, query: RouteQuery): string {
+  const links = directory.linksFor(query).filter(({ channels }) => channels.includes(query.channel));
+  const senders = links.flatMap((link) => [
+    ...(link.sender === null ? [] : [link.sender]),
+    ...(directory.sendersOn(link.name, query) ?? []).map(({ number }) => number),
+  ]);
+  const all = [...new Set(senders)];
+  const named = all.slice(0, MAX_SENDERS_NAMED).join(", ");
+  const more = all.length > MAX_SENDERS_NAMED ? ` and ${all.length - MAX_SENDERS_NAMED} more` : "";
+  const known = all.length === 0 ? "This environment has no senders." : `The senders of this environment are ${named}${more}.`;
+  const forRecipient = all.includes(query.sender ?? "") ? " for this recipient" : "";
+  return `${query.sender} is not a sender of this environment${forRecipient}. ${known} Add it with POST /v1/senders or [[sender]], or permit any with any_sender on the link.`;
 }
 
 const MAX_LINKS_NAMED = 5;

@@ -52,6 +52,8 @@ export class Directory {
   readonly #byNumber: ReadonlyMap<string, readonly OwnedSender[]>;
   /** By `ownKey`. */
   readonly #onLinks: ReadonlyMap<string, readonly OwnedSender[]>;
+  /** The names of the links on which somebody has a sender. */
+  readonly #withSenders: ReadonlySet<string>;
   /** The numbers in the pools of a number, itself among them, by `ownKey`. */
   readonly #pools: ReadonlyMap<string, readonly string[]>;
   readonly #siblings: ReadonlyMap<string, readonly string[]>;
@@ -75,6 +77,7 @@ export class Directory {
     this.#ownRoutes = Map.groupBy(created.routes, accountKey);
     this.#byNumber = Map.groupBy(this.senders, ({ number }) => number);
     this.#onLinks = Map.groupBy(this.senders, (sender) => ownKey(sender.link, sender));
+    this.#withSenders = new Set(this.senders.map(({ link }) => link));
     this.#pools = toPools(this.senders);
     this.#siblings = findSiblings(this.links);
   }
@@ -132,6 +135,11 @@ export class Directory {
 
   sendersOn(link: string, owner: Owner): readonly OwnedSender[] | undefined {
     return this.#onLinks.size === 0 ? undefined : this.#onLinks.get(ownKey(link, owner));
+  }
+
+  /** Whether a request may name a sender that no link has: the link has none, or permits any. */
+  takesAnySender({ name, sender, anySender }: Link): boolean {
+    return anySender === true || (sender === null && !this.#withSenders.has(name));
   }
 
   /** The number, and the other numbers of its pools: a person who gets messages from one of them may get the next one from another. */

@@ -45,6 +45,11 @@ const settings = Type.Unsafe<Record<string, unknown>>({
 });
 const common = {
   sender: optional({ ...senderField, description: "The default sender of the link." }),
+  any_sender: optional(
+    Type.Boolean({
+      description: "Permits messages to name senders that the link does not have. By default only a link without senders takes any.",
+    }),
+  ),
   country: optional({ ...countryField, description: "The country whose national numbers the carrier may send." }),
   rate: optional(
     Type.Number({

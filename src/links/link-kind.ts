@@ -81,6 +81,11 @@ export const COMMON = {
   ),
   provider: described(text(), '"smpp"', "Protocol or API of the link: `smpp`, `whatsapp`, `twilio`, `http` or `simulator`."),
   sender: optionally(senderField, '"+14155550100"', "Sender of messages for which neither the request nor a `[[sender]]` names one."),
+  any_sender: optionally(
+    flag,
+    "true",
+    "Permits requests to name senders that the link does not have. By default only a link without `sender` and `[[sender]]` takes any.",
+  ),
   country: optionally(
     countryField,
     '"US"',

@@ -26,6 +26,8 @@ export type Link = {
   channels: readonly Channel[];
   /** The sender of a message whose request names none. */
   sender: string | null;
+  /** A request may name a sender that the link does not have. */
+  anySender?: true;
   /** The country of numbers that the carrier writes in national format, as two letters. */
   country: string | null;
   /** For routes that choose by price. */

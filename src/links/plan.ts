@@ -191,6 +191,7 @@ export function readLink(table: unknown, where: string, { secretOf, faults }: Re
     settings: derived ?? settings,
     channels: isReceiveOnly?.(settings) === true ? [] : channels,
     sender: (fields["sender"] as string | undefined) ?? null,
+    ...(fields["any_sender"] === true ? { anySender: true } : {}),
     country: (fields["country"] as string | undefined) ?? null,
     inboundAccount: (fields["inbound_account"] as string | undefined) ?? null,
     ...(carrierAccount === undefined ? {} : { carrierAccount: carrierAccount(settings) }),

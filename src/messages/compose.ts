@@ -7,7 +7,7 @@ import { segmentsOf } from "../model/segments.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { findOptionFaults } from "../links/link-settings.ts";
-import { chooseLinks, chooseToWait, explainNoRoute, type LinkReason, type RouteQuery } from "../links/choose-links.ts";
+import { chooseLinks, chooseToWait, explainNoRoute, explainSender, type LinkReason, type RouteQuery } from "../links/choose-links.ts";
 import type { LinkDirectory } from "../links/directory.ts";
 import { candidatesOn, pickFrom, type SenderChoice } from "../links/choose-sender.ts";
 import type { Link } from "../links/link.ts";
@@ -223,9 +223,9 @@ export class Composer {
       return choice.weighed === undefined ? chosen : { ...chosen, weights: linkWeights(choice.weighed) };
     }
     if (choice.kind === "not_carried") return notCarried(`${pointer}/content`, choice.detail);
-    return choice.kind === "no_route"
-      ? new Problem("no_route", { detail: explainNoRoute(linkDirectory.current, query) })
-      : new Problem(choice.kind);
+    if (choice.kind === "destination_not_permitted") return new Problem(choice.kind);
+    const explain = choice.kind === "no_route" ? explainNoRoute : explainSender;
+    return new Problem(choice.kind, { detail: explain(linkDirectory.current, query) });
   }
 
   #checkWith(request: NewMessage, owner: Owner, found: Found): CheckedRequest {
@@ -253,7 +253,8 @@ export class Composer {
       return [{ channel: step.channel, content: stepContent, afterSeconds: step.after_seconds }];
     });
     const number = quoted !== undefined && "number" in quoted ? quoted.number : null;
-    const routed = this.linkFor({ ...owner, ...request, sender: request.sender ?? number, need: needOfRequest(request) });
+    const isNamed = typeof request.sender === "string";
+    const routed = this.linkFor({ ...owner, ...request, sender: request.sender ?? number, isNamed, need: needOfRequest(request) });
     const tooMany = content && segmentProblem(request, content, () => linkOf(routed));
     if (tooMany !== undefined) problems.push(tooMany);
     const route = orProblem(routed);

@@ -93,6 +93,12 @@ describe("with two SMPP links", () => {
   test("a sender that is not for the country of the recipient is refused", async () =>
     assertProblem(await godwit.send(key, { recipient: "+14155550134", body: "Hello", sender: NAME }), "sender_not_allowed"));
 
+  test("a sender that no link has is refused, with the list of senders", async () => {
+    const refused = await godwit.send(key, { recipient: "+14155550134", body: "Hello", sender: "+14155559999" });
+    assertProblem(refused, "sender_not_allowed");
+    for (const sender of [ONE, TWO, NAME, SECOND, "12345"]) assert.ok(String(refused.json["detail"]).includes(sender), sender);
+  });
+
   test("a sender that the request names is kept when its carrier refuses the message for now", async () => {
     const json = await send({ recipient: REFUSED_ONCE, sender: ONE });
     assert.deepEqual(reasonsOf(json), [ONE, "named", "file_order"]);

@@ -1345,6 +1345,7 @@ class NewLink(TypedDict):
     provider: Literal["smpp", "twilio", "whatsapp", "http"]
     carrier: NotRequired[Literal["aws", "bandwidth", "budgetsms", "elks", "infobip", "jasmin", "kannel", "plivo", "routee", "signalwire", "sinch", "telnyx", "vonage"] | None]
     sender: NotRequired[str | None]
+    any_sender: NotRequired[bool | None]
     country: NotRequired[str | None]
     rate: NotRequired[float | None]
     window: NotRequired[int | None]
@@ -1357,6 +1358,7 @@ class NewLink(TypedDict):
 class EditLink(TypedDict):
     name: NotRequired[str | None]
     sender: NotRequired[str | None]
+    any_sender: NotRequired[bool | None]
     country: NotRequired[str | None]
     rate: NotRequired[float | None]
     window: NotRequired[int | None]
