@@ -17,8 +17,9 @@ export function nextLink(
 ): Link | undefined {
   if (message.hasUnknown) return undefined;
   // A sender that was chosen for a link does not bind the message to that link.
-  const query = message.content === null ? message : { ...message, need: needOfStored(message) };
-  const choice = chooseLinks(linkDirectory.current, keepsSender(message) ? query : { ...query, sender: null });
+  const sender = keepsSender(message) ? message.sender : null;
+  const need = message.content === null ? undefined : needOfStored(message);
+  const choice = chooseLinks(linkDirectory.current, { ...message, sender, isNamed: message.senderReason === "named", need });
   if (choice.kind !== "chosen") return undefined;
   const at = choice.links.findIndex(({ name }) => name === current);
   // The links of the operator are no replacement for a link of the account, even if its last link was deleted.

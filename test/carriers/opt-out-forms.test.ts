@@ -67,7 +67,7 @@ async function smppCarrier(): Promise<Carrier> {
   const smsc = await Smsc.start();
   return {
     channel: "sms",
-    link: smppTable("carrier", smsc, { sender: OF_LINK, country: "US" }),
+    link: smppTable("carrier", smsc, { sender: OF_LINK, any_sender: true, country: "US" }),
     env: PASSWORDS,
     forms: ALL_FORMS,
     async stop(_, { from, to }) {
@@ -86,7 +86,7 @@ async function twilioCarrier(): Promise<Carrier> {
   const settings = `base_url = "${twilio.url}"\naccount_sid = "${TWILIO_SECRETS.accountSid}"\nauth_token_env = "TOKEN"\npublic_url = "${new URL(statuses.url()).origin}"`;
   return {
     channel: "sms",
-    link: `[[link]]\nname = "carrier"\nprovider = "twilio"\n${settings}\nsender = "${OF_LINK}"\ncountry = "US"\n`,
+    link: `[[link]]\nname = "carrier"\nprovider = "twilio"\n${settings}\nsender = "${OF_LINK}"\nany_sender = true\ncountry = "US"\n`,
     env: { TOKEN: TWILIO_SECRETS.authToken },
     forms: ALL_FORMS,
     async stop(godwit, { from, to }) {
@@ -114,7 +114,7 @@ async function httpCarrier(): Promise<Carrier> {
   ];
   return {
     channel: "sms",
-    link: `[[link]]\nname = "carrier"\nprovider = "http"\nsender = "${OF_LINK}"\ncountry = "US"\npublic_url = "http://127.0.0.1"\n${definition.join("\n")}\n`,
+    link: `[[link]]\nname = "carrier"\nprovider = "http"\nsender = "${OF_LINK}"\nany_sender = true\ncountry = "US"\npublic_url = "http://127.0.0.1"\n${definition.join("\n")}\n`,
     env: { TOKEN: "of-the-callbacks" },
     forms: ALL_FORMS,
     async stop(godwit, { from, to }) {
@@ -133,7 +133,7 @@ async function whatsappCarrier(): Promise<Carrier> {
   const graph = await new FakeGraph().listen();
   const link = (name: string, id: string): string =>
     `[[link]]\nname = "${name}"\nprovider = "whatsapp"\nbase_url = "${graph.url}"\nphone_number_id = "${id}"\n` +
-    `access_token_env = "TOKEN"\napp_secret_env = "APP"\nverify_token_env = "VERIFY"\nsender = "${OF_LINK}"\ncountry = "US"\n`;
+    `access_token_env = "TOKEN"\napp_secret_env = "APP"\nverify_token_env = "VERIFY"\nsender = "${OF_LINK}"\nany_sender = true\ncountry = "US"\n`;
   return {
     channel: "whatsapp",
     link: link("carrier", "2002") + link("callbacks", "1001"),

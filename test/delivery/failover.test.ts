@@ -24,6 +24,14 @@ const B = ownLink("b", "BBB");
 /** Real routing, with the rig's account under the name `house`. */
 const linkDirectoryWith = (rig: Rig, fields: Partial<Plan> = {}): LinkDirectory =>
   new LinkDirectory(SIMULATOR, { ...EMPTY_PLAN, links: [A, B], ...fields }, new Map([["house", rig.accountId]]));
+/** Both links permit any sender. */
+const permissive = (rig: Rig): LinkDirectory =>
+  linkDirectoryWith(rig, {
+    links: [
+      { ...A, anySender: true },
+      { ...B, anySender: true },
+    ],
+  });
 const numberOn = (number: string, link: string): Sender => ({ number, link, account: "house", environment: "live" });
 
 const send = (rig: Rig, linkDirectory: LinkDirectory, fields: Partial<NewMessage> = {}): Promise<Message> =>
@@ -62,12 +70,23 @@ describe("a message that is refused temporarily", () => {
 
   test("keeps the sender that its request names", async () => {
     await using rig = await Rig.open();
-    const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
+    const [linkDirectory, carriers] = [permissive(rig), carriersOf()];
     carriers.a.otherwise = refused(false);
     const message = await send(rig, linkDirectory, { sender: "MINE" });
     await rig.deliver(carriers, { linkDirectory });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "MINE", "MINE"]);
+  });
+
+  test("stays with the link that permits any sender, if the next one does not", async () => {
+    await using rig = await Rig.open();
+    const linkDirectory = linkDirectoryWith(rig, { links: [{ ...A, anySender: true }, B] });
+    const carriers = carriersOf();
+    carriers.a.responds(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
+    const message = await send(rig, linkDirectory, { sender: "MINE", recipient: recipientNo(1) });
+    await rig.deliver(carriers, { linkDirectory });
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts, carriers.b.sends.length], ["a", "MINE", 2, 0]);
   });
 
   test("stays with the link that owns its named number", async () => {
@@ -111,7 +130,7 @@ describe("a message that is refused temporarily", () => {
 
   test("from before reasons were stored keeps its sender", async () => {
     await using rig = await Rig.open();
-    const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
+    const [linkDirectory, carriers] = [permissive(rig), carriersOf()];
     carriers.a.otherwise = refused(false);
     const message = await send(rig, linkDirectory, { sender: "MINE" });
     await rig.rows("update messages set sender_reason = null, link_reason = null");
@@ -429,7 +448,7 @@ describe("a scheduled message", () => {
   ] as const)
     test(`${what} fails with ${code}, and nothing is submitted`, async () => {
       await using rig = await Rig.open();
-      const [linkDirectory, carriers] = [linkDirectoryWith(rig), carriersOf()];
+      const [linkDirectory, carriers] = [permissive(rig), carriersOf()];
       const message = await send(rig, linkDirectory, { send_at: soon(), sender: "+15550009" });
       const accounts = new Map([["other", newId("acct", Date.now())]]);
       linkDirectory.replaceFile({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);

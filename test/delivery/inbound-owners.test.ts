@@ -51,7 +51,7 @@ async function withLink(
     ["other", other],
   ]);
   for (const name of accounts) await rig.rows("insert into accounts (id, name) values ($1, $2)", [ids.get(name), name]);
-  const link = { ...linkTo(LINK), ...fields };
+  const link: Link = { ...linkTo(LINK), anySender: true, ...fields };
   const linkDirectory = new LinkDirectory(simulatorLink(1), { ...EMPTY_PLAN, links: [link], ...plan }, ids);
   const carrier = new ScriptedCarrier();
   await rig.deliver({ [LINK]: carrier, simulator: new ScriptedCarrier() }, { linkDirectory });

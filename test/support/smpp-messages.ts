@@ -8,7 +8,11 @@ import type { Godwit } from "./harness.ts";
 export const PASSWORDS = { RIGHT_PASSWORD: "hunter2", WRONG_PASSWORD: "guess" };
 
 /** The `[[link]]` table of a link to the SMSC. The fields of `more` replace the others. */
-export function smppTable(name: string, { port }: Pick<Smsc, "port">, more: Readonly<Record<string, string | number>> = {}): string {
+export function smppTable(
+  name: string,
+  { port }: Pick<Smsc, "port">,
+  more: Readonly<Record<string, string | number | boolean>> = {},
+): string {
   const fields = { host: "127.0.0.1", port, system_id: "godwit", password_env: "RIGHT_PASSWORD", sender: "+14155550100", ...more };
   const lines = Object.entries({ name, provider: "smpp", ...fields }).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   return `[[link]]\n${lines.join("\n")}\n`;
