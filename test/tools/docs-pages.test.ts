@@ -146,7 +146,7 @@ describe("the documentation", () => {
 
   test("has valid links in the repository", () => {
     const internals = ["providers", "publishing", "terms", "threat-model"].map((name) => `docs/internals/${name}.md`);
-    const others = [...internals, "sdk/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
+    const others = [...internals, "sdk/README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
     for (const page of [...pages(), ...others]) {
       const text = readFileSync(join(ROOT, page), "utf8");
       for (const [, href = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
