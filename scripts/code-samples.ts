@@ -13,6 +13,9 @@ export type SampleOperation = {
 type CodeSample = { language: "curl" | "TypeScript" | "Python"; source: string };
 type Place = { method: string; path: string };
 
+// The script of the page replaces it by the origin of the page.
+const ORIGIN = "http://127.0.0.1:8080";
+
 /** The SDK methods that are not the usual ones of their resource. */
 const METHODS: Readonly<Record<string, string>> = {
   sendMessage: "messages.send",
@@ -98,7 +101,7 @@ function curl(operation: SampleOperation, { method, path }: Place): string {
   const credential = isForm(operation) ? '-u "$GODWIT_KEY_ID:$GODWIT_KEY"' : '-H "Authorization: Bearer $GODWIT_KEY"';
   const hasKey = operation.parameters.some(({ name }) => name === "Idempotency-Key");
   return [
-    `${command} "$GODWIT_URL${concrete}${query === "" ? "" : `?${query}`}"`,
+    `${command} "${ORIGIN}${concrete}${query === "" ? "" : `?${query}`}"`,
     ...(path.startsWith("/v1/") ? [credential] : []),
     ...(hasKey ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
     ...(body === undefined ? [] : isForm(operation) ? formFields(body) : jsonFields(body)),
@@ -106,12 +109,12 @@ function curl(operation: SampleOperation, { method, path }: Place): string {
 }
 
 const jsonFields = (body: object): string[] => ['-H "Content-Type: application/json"', `-d ${shellQuote(jsonText(body))}`];
-/** On one line where it is short. */
+/** On one line where it is short, otherwise indented like the other lines of the command. */
 const jsonText = (body: object): string => {
   const oneLine = JSON.stringify(body);
-  return oneLine.length <= MAX_JSON ? oneLine : JSON.stringify(body, null, 2);
+  return oneLine.length <= MAX_JSON ? oneLine : JSON.stringify(body, null, 2).replaceAll("\n", "\n  ");
 };
-const MAX_JSON = 70;
+const MAX_JSON = 40;
 const formFields = (body: object): string[] =>
   Object.entries(body).map(([name, value]) => `--data-urlencode ${shellQuote(`${name}=${String(value)}`)}`);
 
@@ -141,7 +144,7 @@ function typescript(operation: SampleOperation, method: string): string {
   const input = bodyOf(operation) ?? (Object.keys(queryOf(operation)).length > 0 ? queryOf(operation) : undefined);
   const args = [...pathArguments(operation.parameters), ...(input === undefined ? [] : [typescriptLiteral(input)])];
   const call = `godwit.${method}(${args.join(", ")})`;
-  const head = `import { Godwit } from "godwit-sdk";\n\nconst godwit = new Godwit();\n\n`;
+  const head = `import { Godwit } from "godwit-sdk";\n\nconst godwit = new Godwit(); // reads GODWIT_KEY and GODWIT_URL\n\n`;
   if (isFile(operation)) return `import { writeFile } from "node:fs/promises";\n${head}await writeFile("file", await ${call});\n`;
   if (isIterable(operation)) {
     const item = itemOf(operation);
@@ -167,7 +170,7 @@ function python(operation: SampleOperation, method: string): string {
       ? `\n${[...positional, ...keywords].map((each) => `    ${each},\n`).join("")}`
       : oneLine;
   const call = `godwit.${resource}.${verb}${PYTHON_KEYWORDS.has(verb) ? "_" : ""}(${args})`;
-  const head = "from godwit import Godwit\n\ngodwit = Godwit()\n\n";
+  const head = "from godwit import Godwit\n\ngodwit = Godwit()  # reads GODWIT_KEY and GODWIT_URL\n\n";
   if (isFile(operation)) return `${head}${call}.save("file")\n`;
   if (isIterable(operation)) {
     const item = toSnakeCase(itemOf(operation));
@@ -188,15 +191,15 @@ function typescriptFetch(operation: SampleOperation, { path }: Place): string {
   headers: { authorization: \`Basic \${btoa(\`\${process.env.GODWIT_KEY_ID}:\${process.env.GODWIT_KEY}\`)}\` },
   body: new URLSearchParams(${typescriptLiteral(body, 1)}),
 }`;
-  return `const response = await fetch(\`\${process.env.GODWIT_URL}${path}\`${options});\nconsole.log(await response.json());\n`;
+  return `const response = await fetch("${ORIGIN}${path}"${options});\nconsole.log(await response.json());\n`;
 }
 
 function pythonUrllib(operation: SampleOperation, { path }: Place): string {
   const body = bodyOf(operation);
   if (body === undefined)
-    return `import json, os, urllib.request
+    return `import json, urllib.request
 
-with urllib.request.urlopen(os.environ["GODWIT_URL"] + "${path}") as response:
+with urllib.request.urlopen("${ORIGIN}${path}") as response:
     print(json.load(response))
 `;
   return `import base64, json, os, urllib.parse, urllib.request
@@ -204,7 +207,7 @@ with urllib.request.urlopen(os.environ["GODWIT_URL"] + "${path}") as response:
 client = f"{os.environ['GODWIT_KEY_ID']}:{os.environ['GODWIT_KEY']}"
 form = ${pythonLiteral(body, 0)}
 request = urllib.request.Request(
-    os.environ["GODWIT_URL"] + "${path}",
+    "${ORIGIN}${path}",
     data=urllib.parse.urlencode(form).encode(),
     headers={"Authorization": "Basic " + base64.b64encode(client.encode()).decode()},
 )

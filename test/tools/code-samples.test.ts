@@ -52,10 +52,21 @@ test("every operation has the method of the SDK that its sample calls", () => {
   }
 });
 
+test("the samples name the service by the URL that the page replaces, and indent a long body", () => {
+  for (const { operation, samples } of OPERATIONS) {
+    const [curl] = samples;
+    assert.match(curl?.source ?? "", /^curl .*"http:\/\/127\.0\.0\.1:8080\//, operation.operationId);
+    for (const { source } of samples)
+      assert.doesNotMatch(source, /\$GODWIT_URL|env\.GODWIT_URL|environ\["GODWIT_URL/, operation.operationId);
+  }
+  const [curl] = OPERATIONS.find(({ operation }) => operation.operationId === "sendMessage")?.samples ?? [];
+  assert.match(curl?.source ?? "", /-d '\{\n {4}"recipient": .*\n[^]*\n {2}\}'$/);
+});
+
 test("the samples in TypeScript have the types of the SDK", (t) => {
   const folder = temporaryFolder(t);
   const calls = sourcesIn("TypeScript").map((source, index) => {
-    const body = source.replaceAll(/^(import .*|const godwit = new Godwit\(\);)\n/gm, "");
+    const body = source.replaceAll(/^(import .*|const godwit = new Godwit\(\);.*)\n/gm, "");
     return `export async function sample${index}() {\n${body}}\n`;
   });
   const head = `import { writeFile } from "node:fs/promises";\nimport type { Godwit } from ${JSON.stringify(join(ROOT, "sdk", "src", "index.ts"))};\ndeclare const godwit: Godwit;\n`;
