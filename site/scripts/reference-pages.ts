@@ -36,10 +36,16 @@ export const referenceSections = (document: OpenApiDocument): Section[] =>
         page: REFERENCE.title,
         heading: summary,
         operation: `${method} ${path} ${operationId}`,
-        text: description,
-        start: `${method} ${path}`,
+        text: `${method} ${path} ${withoutMarks(description)}`,
       };
     });
+
+/** The text of a description without the marks of Markdown. */
+const withoutMarks = (description: string): string =>
+  description
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll(/[`*]/g, "")
+    .replaceAll(/\s+/g, " ");
 
 function callsOf({ paths }: OpenApiDocument): Call[] {
   return Object.entries(paths).flatMap(([path, methods]) =>

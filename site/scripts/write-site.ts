@@ -269,8 +269,7 @@ function searchIndex(pages: readonly Rendered[], openapi: OpenApiDocument): stri
         path: level === "1" ? `${BASE}${name}` : `${BASE}${name}#${id}`,
         page: title,
         heading: level === "1" ? title : decode(plainText(heading)),
-        text,
-        start: text.trim().slice(0, 140),
+        text: text.trim(),
       });
     });
   }

@@ -71,7 +71,7 @@ async function show(text: string): Promise<void> {
   query().removeAttribute("aria-activedescendant");
 }
 
-function toOption({ path, page, heading, start: text }: Found, position: number): HTMLElement {
+function toOption({ path, page, heading, excerpt }: Found, position: number): HTMLElement {
   const option = document.createElement("li");
   option.role = "option";
   option.id = `result-${position}`;
@@ -82,8 +82,14 @@ function toOption({ path, page, heading, start: text }: Found, position: number)
   const title = document.createElement("strong");
   title.textContent = heading === page ? page : `${page} › ${heading}`;
   const detail = document.createElement("span");
-  detail.textContent = text;
+  detail.append(...excerpt.map(({ text, isMatch }) => (isMatch ? marked(text) : text)));
   link.append(title, detail);
   option.append(link);
   return option;
+}
+
+function marked(text: string): HTMLElement {
+  const mark = document.createElement("mark");
+  mark.textContent = text;
+  return mark;
 }

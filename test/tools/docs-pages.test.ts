@@ -127,6 +127,37 @@ describe("the documentation", () => {
     }
   });
 
+  test("finds the answer to a question: sentences, other forms of a word, and words that the pages do not use", async () => {
+    const index = await readIndex((await godwit.request("GET", "/docs/assets/search.json")).text);
+    for (const [question, path] of [
+      ["how long are messages kept", "retention#deletion-times"],
+      ["why was my message not delivered", "troubleshooting#message-is-failed-undelivered-or-expired"],
+      ["delete customer data", "recipients#erasure"],
+      ["GDPR", "recipients#erasure"],
+      ["privacy", "recipients#erasure"],
+      ["STOP", "inbound#opt-out-words"],
+      ["stopping the service", "operation#stop"],
+      ["duplicates", "idempotency"],
+      ["cost of a message", "usage"],
+      ["2FA", "verifications"],
+      ["otp", "verifications"],
+      ["webhok signatures", "webhooks#verify-signatures"],
+      ["how", "limits#how-requests-are-counted"],
+    ] as const) {
+      const found = findSections(index, question).map((each) => each.path);
+      assert.ok(found.slice(0, 6).includes(`/docs/${path}`), `${question}: ${found.join(" ")}`);
+    }
+    assert.deepEqual(findSections(index, "zzzzqqqq"), []);
+  });
+
+  test("shows the words of a search in the place of a section that has most of them", async () => {
+    const index = await readIndex((await godwit.request("GET", "/docs/assets/search.json")).text);
+    const [found] = findSections(index, "messages deleted by retention").filter(({ path }) => path === "/docs/retention");
+    const excerpt = found?.excerpt ?? [];
+    assert.ok(excerpt.some(({ text, isMatch }) => isMatch && text === "deleted"));
+    assert.ok(excerpt.map(({ text }) => text).join("").length < 180);
+  });
+
   test("keeps files with a hash in the name for ever, and asks again for others", async () => {
     const html = await served("/docs");
     const [style = ""] = /\/docs\/assets\/docs-[^"]+\.css/.exec(html) ?? [];
