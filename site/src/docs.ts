@@ -46,7 +46,7 @@ function startTheme(): void {
 function startMenus(): void {
   for (const [id, query] of [
     ["menu", "(min-width: 60rem)"],
-    ["outline", "(min-width: 78rem)"],
+    ["outline", "(min-width: 86rem)"],
   ] as const) {
     const details = document.querySelector<HTMLDetailsElement>(`#${id}`);
     const wide = matchMedia(query);

@@ -14,7 +14,10 @@ describe("a guide", () => {
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
       await open(visitor, "/docs/sending");
       const sample = page.locator(".sample", { hasText: `${url}/v1/messages` }).first();
-      await sample.getByRole("button", { name: "Copy" }).click();
+      const copy = sample.getByRole("button", { name: "Copy" });
+      const [button, code] = [await copy.boundingBox(), await sample.locator("pre").boundingBox()];
+      assert.ok(button !== null && code !== null && button.y + button.height <= code.y, "the button covers no code");
+      await copy.click();
       await sample.getByRole("button", { name: "Copied" }).waitFor();
       const copied = (await page.evaluate("navigator.clipboard.readText()")) as string;
       assert.ok(copied.includes(`${url}/v1/messages`), copied);
