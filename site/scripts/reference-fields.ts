@@ -104,11 +104,11 @@ export function fieldItem(key: string, field: Schema, isRequired: boolean, place
   const presence = isReply ? (isRequired ? [] : ["may be absent"]) : isRequired ? ["<strong>required</strong>"] : [];
   const facts = [...origin, escapeHtml(typeText(field, schemas)), ...presence, ...limits(field, schemas)].join(" · ");
   return `<dt>${code(key)} <span>${facts}</span></dt>
-<dd>${md.render(description)}${values(field, schemas)}${folded(field, place)}</dd>`;
+<dd>${md.render(description)}${values(field, schemas)}${folded(field, place, code(key))}</dd>`;
 }
 
-/** The fields of a nested object, which the reader unfolds. */
-export function folded(schema: Schema, place: Place): string {
+/** The fields of a nested object, which the reader unfolds. `owner`: the field with the object, or its type. */
+export function folded(schema: Schema, place: Place, owner = escapeHtml(typeText(schema, place.schemas))): string {
   const inner = fields(schema, place);
-  return inner === "" ? "" : `<details><summary>Fields of ${escapeHtml(typeText(schema, place.schemas))}</summary>${inner}</details>`;
+  return inner === "" ? "" : `<details><summary>Fields of ${owner}</summary>${inner}</details>`;
 }

@@ -7,14 +7,15 @@ import { tryForm } from "./try-form.ts";
 
 /** An operation with its method and path. A webhook has no path: the customer chooses the URL. */
 export type Call = { method: string; path?: string; operation: Operation };
-export type Context = Place & { components: OpenApiDocument["components"] };
+/** `sharedErrors`: the error codes that many operations have. */
+export type Context = Place & { components: OpenApiDocument["components"]; sharedErrors: ReadonlySet<string> };
 
 // A longer list of fields would hide the parts of the operation below it.
 const MAX_OPEN_FIELDS = 20;
 
 export function operationHtml(call: Call, context: Context): string {
   const { operationId, summary, description, parameters, requestBody, responses } = call.operation;
-  const all = Object.entries(responses).map(([status, response]) => [status, resolveResponse(response, context)] as const);
+  const all = Object.entries(responses).map(([status, response]) => [status, resolveResponse(response, context.components)] as const);
   const isError = (response: Response): boolean => Object.values(response.content ?? {}).some(({ examples }) => examples !== undefined);
   return [
     `<section class="operation"><h2 id="${operationId}">${escapeHtml(summary)}</h2>`,
@@ -37,7 +38,7 @@ export function operationHtml(call: Call, context: Context): string {
 export const callText = ({ method, path }: Call): string =>
   `<strong class="method">${method}</strong> ${path === undefined ? "to the URL of your endpoint" : `<code>${escapeHtml(path)}</code>`}`;
 
-const resolveResponse = (response: Operation["responses"][string], { components }: Context): Response =>
+const resolveResponse = (response: Operation["responses"][string], components: OpenApiDocument["components"]): Response =>
   "$ref" in response ? (components.responses[response.$ref.slice("#/components/responses/".length)] ?? { description: "" }) : response;
 
 /** Blocks of three languages, which the rules of Markdown join to tabs. */
@@ -80,17 +81,37 @@ function reply(status: string, { description, headers = {}, content: bodies = {}
   ].join("");
 }
 
-function errorTable(responses: readonly (readonly [status: string, response: Response])[], { components }: Context): string {
-  const rows = responses.flatMap(([status, { content: bodies = {} }]) =>
-    Object.values(bodies).flatMap(({ examples = {} }) =>
-      Object.keys(examples).map(
-        (code) =>
-          `<tr><td>${status}</td><td><a href="/errors/${code}"><code>${code}</code></a><br>${escapeHtml(components.examples[code]?.summary ?? "")}</td></tr>`,
-      ),
-    ),
+type ErrorCode = { status: string; code: string };
+
+/** The errors that belong to this operation are open, and those of many operations are folded. */
+function errorTable(responses: readonly (readonly [status: string, response: Response])[], context: Context): string {
+  const errors = responses.flatMap(([status, response]) => codesOf(response).map((code): ErrorCode => ({ status, code })));
+  const own = errors.filter(({ code }) => !context.sharedErrors.has(code));
+  const shared = errors.filter(({ code }) => context.sharedErrors.has(code));
+  if (errors.length === 0) return "";
+  const common = `<details><summary>${shared.length} codes that many operations have</summary>${errorRows(shared, context)}</details>`;
+  return `<h3>Errors</h3>${own.length === 0 ? "" : errorRows(own, context)}${shared.length === 0 ? "" : common}`;
+}
+
+function errorRows(errors: readonly ErrorCode[], { components }: Context): string {
+  const rows = errors.map(
+    ({ status, code }) =>
+      `<tr><td>${status}</td><td><a href="/errors/${code}"><code>${code}</code></a><br>${escapeHtml(components.examples[code]?.summary ?? "")}</td></tr>`,
   );
-  return rows.length === 0
-    ? ""
-    : `<h3>Errors</h3><details><summary>${rows.length} error codes</summary>
-<table><thead><tr><th>Status</th><th>Code</th></tr></thead><tbody>${rows.join("")}</tbody></table></details>`;
+  return `<table><thead><tr><th>Status</th><th>Code</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
+}
+
+const codesOf = ({ content: bodies = {} }: Response): string[] =>
+  Object.values(bodies).flatMap(({ examples = {} }) => Object.keys(examples));
+
+// A code that a smaller part of the operations has says something about them.
+const SHARED_PART = 1 / 4;
+
+/** The error codes that many operations have. */
+export function sharedErrorsOf(calls: readonly Call[], components: OpenApiDocument["components"]): ReadonlySet<string> {
+  const counts = new Map<string, number>();
+  for (const { operation } of calls)
+    for (const response of Object.values(operation.responses))
+      for (const code of codesOf(resolveResponse(response, components))) counts.set(code, (counts.get(code) ?? 0) + 1);
+  return new Set([...counts].filter(([, count]) => count > calls.length * SHARED_PART).map(([code]) => code));
 }

@@ -4,7 +4,7 @@ import type { Section } from "../src/search-index.ts";
 import { escapeHtml } from "./markdown.ts";
 import type { MarkdownIt } from "./markdown-it-types.ts";
 import type { OpenApiDocument } from "./openapi-types.ts";
-import { callText, operationHtml, type Call, type Context } from "./reference-operation.ts";
+import { callText, operationHtml, sharedErrorsOf, type Call, type Context } from "./reference-operation.ts";
 import { fields } from "./reference-fields.ts";
 
 const OVERVIEW = REFERENCE.name;
@@ -13,7 +13,8 @@ const WEBHOOKS = "reference-webhook-events";
 /** The HTML of a page by its name. */
 export function referencePage(name: string, document: OpenApiDocument, md: MarkdownIt): string {
   const { components, tags } = document;
-  const context: Context = { md, components, schemas: components.schemas, within: [], isReply: false };
+  const sharedErrors = sharedErrorsOf(callsOf(document), components);
+  const context: Context = { md, components, schemas: components.schemas, within: [], isReply: false, sharedErrors };
   if (name === OVERVIEW) return overview(document, context);
   const tag = tags.find((each) => tagPage(each.name) === name);
   const calls = tag === undefined ? webhooksOf(document) : callsOf(document).filter(({ operation }) => operation.tags.includes(tag.name));

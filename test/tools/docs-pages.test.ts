@@ -286,7 +286,12 @@ describe("the API reference", () => {
     }
     for (const field of Object.keys(openapi.components.schemas["NewMessage"]?.properties ?? {}))
       assert.ok(sections.get("sendMessage")?.includes(`<dt><code>${field}</code>`), field);
-    assert.match(sections.get("sendMessage") ?? "", /<td>422<\/td><td><a href="\/errors\/no_route">/);
+    const [own = "", shared = ""] =
+      (sections.get("sendMessage") ?? "").split("<h3>Errors</h3>")[1]?.split("codes that many operations have") ?? [];
+    assert.match(own, /<td>422<\/td><td><a href="\/errors\/no_route">/);
+    assert.match(shared, /<td>401<\/td>/);
+    assert.doesNotMatch(own, /<td>401<\/td>/);
+    assert.ok(sections.get("sendMessage")?.includes("<summary>Fields of <code>content</code></summary>"));
   });
 
   test("has an overview of all operations, with the anchors of the page that had all of them", async () => {
