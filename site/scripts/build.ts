@@ -18,6 +18,7 @@ await buildOnce(
       "sdk/src/uuid.ts",
       "package-lock.json",
       "package.json",
+      "CHANGELOG.md",
     ],
     write: async (to) => (await import("./write-site.ts")).writeSite(to),
   },

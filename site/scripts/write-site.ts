@@ -117,6 +117,9 @@ async function renderPages(to: string, assets: Assets, openapi: OpenApiDocument)
       eleventyConfig.addTemplate("index.md", indexText(), {
         own: { path: START, title: "Documentation", about: "The documentation of Godwit" },
       });
+      eleventyConfig.addTemplate("changelog.md", changelogText(), {
+        own: { path: "changelog.html", title: "Changelog", about: "The changes of each version" },
+      });
       eleventyConfig.addTemplate("not-found.md", NOT_FOUND, { own: { path: "404.html", title: "Not found", about: "" } });
       const errors = readFileSync(join(ROOT, "docs", "errors.md"), "utf8");
       for (const code of Object.keys(ERRORS) as ErrorCode[])
@@ -248,6 +251,9 @@ ${PICTURE}
 ${groups.join("\n")}
 `;
 }
+
+/** Its links are relative to the repository. */
+const changelogText = (): string => readFileSync(join(ROOT, "CHANGELOG.md"), "utf8").replaceAll("](docs/", "](");
 
 const NOT_FOUND = `# This page does not exist
 

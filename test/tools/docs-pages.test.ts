@@ -75,6 +75,7 @@ describe("the documentation", () => {
     const at = async (path: string): Promise<string> => texts.get(path) ?? (texts.set(path, await served(path)).get(path) as string);
     for (const path of [
       "/docs",
+      "/docs/changelog",
       ...[...NAMES, ...REFERENCE_NAMES].map((name) => `/docs/${name}`),
       ...Object.keys(ERRORS).map((code) => `/errors/${code}`),
     ]) {
@@ -118,7 +119,7 @@ describe("the documentation", () => {
   });
 
   test("loads less than 100 kB for a page", async () => {
-    for (const path of ["/docs", "/docs/cli", ...REFERENCE_NAMES.map((name) => `/docs/${name}`)]) {
+    for (const path of ["/docs", "/docs/changelog", "/docs/cli", ...REFERENCE_NAMES.map((name) => `/docs/${name}`)]) {
       const html = await served(path);
       const files = new Set(Array.from(html.matchAll(/(?:src|href)="(\/docs\/assets\/[^"]+)"/g), ([, file = ""]) => file));
       let size = 0;
