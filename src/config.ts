@@ -132,7 +132,7 @@ export function readConfig(flags: Flags, purpose: Purpose, env: EnvironmentVaria
 }
 
 /** The configuration with all its faults. An invalid setting has a placeholder, so that validation can report the remaining faults. */
-export type ConfigInspection = { config: Config; faults: readonly string[]; file: string | undefined };
+export type ConfigInspection = { config: Config; faults: readonly string[]; file: string | undefined; tables: Tables };
 
 export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVariables = process.env): ConfigInspection {
   const faults: string[] = [];
@@ -227,7 +227,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: EnvironmentVa
     if (databaseUrl !== undefined && secretKey.text === undefined)
       faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; create one with: openssl rand -base64 32");
   }
-  return { config, faults, file: path };
+  return { config, faults, file: path, tables };
 }
 
 const PREFIX = "GODWIT_";

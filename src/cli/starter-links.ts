@@ -64,6 +64,21 @@ function providerStarter(provider: keyof typeof PROVIDERS): Starter {
 /** The names of the carriers that `godwit init` can write. */
 export const STARTER_NAMES: readonly string[] = [...Object.keys(PROVIDERS), ...CARRIERS];
 
+const placeholder = (name: string): string => `your-${name.replaceAll("_", "-")}`;
+
+/** Valid values of settings, for examples only: ids, a URL and a number. */
+const EXAMPLES: ReadonlySet<unknown> = new Set([
+  "AC00000000000000000000000000000000",
+  "000000000000000",
+  "https://godwit.example.com",
+  "+14155550100",
+]);
+const EXAMPLE_HOST = /\.carrier\.example(?::\d{1,5})?$/;
+
+/** Whether a setting still has the value that the written file has in place of a real one. */
+export const isPlaceholder = (name: string, value: unknown): value is string =>
+  value === placeholder(name) || EXAMPLES.has(value) || (typeof value === "string" && EXAMPLE_HOST.test(value));
+
 const isProvider = (carrier: string): carrier is keyof typeof PROVIDERS => Object.hasOwn(PROVIDERS, carrier);
 
 export const starterOf = (carrier: string): Starter =>
@@ -74,7 +89,7 @@ function httpStarter(carrier: string, text: string): Starter {
   const { secrets = {}, values = {} } = parseToml(text) as { secrets?: Record<string, string>; values?: Record<string, string> };
   const used = Array.from(text.matchAll(/\{\{value\.([a-z0-9_]+)\}\}/g), ([, name = ""]) => name);
   const missing = [...new Set(used)].filter((name) => !Object.hasOwn(values, name));
-  const placeholders = Object.fromEntries(missing.map((name) => [name, `your-${name.replaceAll("_", "-")}`]));
+  const placeholders = Object.fromEntries(missing.map((name) => [name, placeholder(name)]));
   const valueRow: Row = ["values", inlineTable({ ...placeholders, ...values }), "Values for the carrier file."];
   const hasCallback = text.includes("{{callback_url}}");
   const { set, optional } = rowsOf(LINK_KINDS.http.schema, { name: `"${carrier}"`, provider: '"http"' }, hasCallback ? ["public_url"] : []);

@@ -33,8 +33,18 @@ const secretsOf = (variables: readonly string[]): Record<string, string> => Obje
 const faultsOf = (text: string, variables: readonly string[]): readonly string[] =>
   inspectConfig({ config: write(text) }, "serve", { ...secretsOf(variables), GODWIT_SECRET_KEY: SECRET_KEY }).faults;
 
+/** Replaces the placeholders of the SMPP and Twilio links. */
+const withoutPlaceholders = (text: string): string =>
+  text
+    .replace('"smpp.carrier.example"', '"smpp.acme.example"')
+    .replace('"your-system-id"', '"acme"')
+    .replace("AC00000000000000000000000000000000", "AC1")
+    .replaceAll("000000000000000", "1")
+    .replaceAll("https://godwit.example.com", "https://messages.acme.example")
+    .replaceAll(/^number = ".*"/gm, 'number = "+14155550199"');
+
 describe("init", () => {
-  test("writes a file that config check accepts once its variables are set", async () => {
+  test("writes a file that config check accepts once its variables and placeholders are set", async () => {
     const path = newPath();
     const written = await runGodwit(["init", path, "--carrier", "smpp"], {});
     assert.deepEqual([written.code, written.stdout], [0, ""], written.stderr);
@@ -42,6 +52,13 @@ describe("init", () => {
     const without = await runGodwit(["config", "check", path], {});
     assert.equal(without.code, 1);
     assert.match(without.stdout, /the variable SMPP_PASSWORD is not set/);
+    const untouched = await runGodwit(["config", "check", path], { SMPP_PASSWORD: "x" });
+    assert.equal(untouched.code, 1);
+    assert.match(untouched.stdout, /3 faults$/m);
+    assert.match(untouched.stdout, /link smpp: host: is still the placeholder smpp\.carrier\.example; replace it/);
+    assert.match(untouched.stdout, /link smpp: system_id: is still the placeholder your-system-id; /);
+    assert.match(untouched.stdout, /sender 1: number: is still the placeholder \+14155550100; /);
+    writeFileSync(path, withoutPlaceholders(readFileSync(path, "utf8")));
     const { code, stdout } = await runGodwit(["config", "check", path], { SMPP_PASSWORD: "x" });
     assert.equal(code, 0, stdout);
   });
@@ -238,12 +255,19 @@ links = ["other"]
     assert.match(missing.stdout, /there is no such file/);
   });
 
+  test("reports the placeholders in the values of a carrier", async () => {
+    const { text, variables } = starterFile("godwit.toml", ["bandwidth"]);
+    const { code, stdout } = await runGodwit(["config", "check", write(text)], secretsOf(variables));
+    assert.equal(code, 1);
+    assert.match(stdout, /link bandwidth: values: account_id: is still the placeholder your-account-id; /);
+  });
+
   test("shows links, senders and routes, and no secret", async () => {
     const { text, variables } = starterFile("godwit.toml", ["twilio", "whatsapp"]);
-    const { code, stdout } = await runGodwit(["config", "check", write(text)], secretsOf(variables));
+    const { code, stdout } = await runGodwit(["config", "check", write(withoutPlaceholders(text))], secretsOf(variables));
     assert.equal(code, 0, stdout);
     assert.match(stdout, /^links$[^]*^twilio +twilio +sms .*\/providers\/twilio\/twilio$/m);
-    assert.match(stdout, /^senders$[^]*^\+14155550100 +twilio +default +live/m);
+    assert.match(stdout, /^senders$[^]*^\+14155550199 +twilio +default +live/m);
     assert.match(stdout, /^routes$[^]*^whatsapp +whatsapp/m);
     assert.ok(!stdout.includes(SECRET_KEY));
   });
