@@ -1,6 +1,5 @@
 /** godwit help and --help: describe a command, its forms, flags, examples and exit codes. The texts come from the command's row. And godwit
  *  version. */
-import { didYouMean } from "../lib/nearest.ts";
 import {
   COMMAND_GROUPS,
   EXIT_CODES,
@@ -12,6 +11,7 @@ import {
   type FlagRow,
   type Program,
 } from "./command.ts";
+import { unknownCommandHint } from "./commands.ts";
 import { VERSION } from "../version.ts";
 import { print } from "./output.ts";
 
@@ -30,11 +30,11 @@ export const help: Command = {
 
 async function helpOn(name: string, commands: Program["commands"]): Promise<string> {
   const entry = commands[name];
-  if (entry === undefined) throw new UsageError(`there is no command ${name}${didYouMean(name, Object.keys(commands), "godwit help ")}`);
+  if (entry === undefined) throw new UsageError(`there is no command ${name}${unknownCommandHint(name, "godwit help ")}`);
   return helpText(await entry.load(), entry);
 }
 
-export function overview({ commands }: Program): string {
+function overview({ commands }: Program): string {
   const groups = Object.entries(COMMAND_GROUPS).map(([group, title]) => {
     const entries = Object.entries(commands).filter(([, entry]) => entry.group === group);
     return `${title}:\n${rows(

@@ -1,6 +1,6 @@
 /** Finds the command in the arguments of the program and runs it. */
 import type { Command } from "./command.ts";
-import { COMMANDS } from "./commands.ts";
+import { COMMANDS, unknownCommandHint } from "./commands.ts";
 
 const EXIT = { failure: 1, usage: 2 } as const;
 /** The SQLSTATE of a statement for which the role has no right. */
@@ -27,12 +27,9 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function refuse(name: string): Promise<number> {
-  const [{ didYouMean }, { overview }] = await Promise.all([import("../lib/nearest.ts"), import("./help.ts")]);
-  const suggestion = didYouMean(name, Object.keys(COMMANDS), "godwit ");
-  // The list of commands would move the suggestion out of a small terminal.
-  const more = suggestion === "" ? `\n${overview({ commands: COMMANDS })}` : "godwit help lists all commands.\n";
-  process.stderr.write(`godwit: unknown command ${name}${suggestion}\n${more}`);
+function refuse(name: string): number {
+  // The list of commands would move the error out of a small terminal.
+  process.stderr.write(`godwit: unknown command ${name}${unknownCommandHint(name)}\ngodwit help lists all commands.\n`);
   return EXIT.usage;
 }
 

@@ -205,7 +205,10 @@ describe("help and wrong use", () => {
 
   const NO_KEY = "key_01k9zs3v8mf4tb2xg1qj6n0d5c";
   const WRONG: readonly (readonly [args: string, says: RegExp])[] = [
-    ["fly", /unknown command fly$/m],
+    ["fly", /unknown command fly\ngodwit help lists all commands\.\n$/],
+    ["get msg_1", /unknown command get; use godwit find ID, or godwit api GET \/v1\/messages\/ID\n/],
+    ["webhook list", /unknown command webhook; use godwit api GET \/v1\/webhook_endpoints\n/],
+    ["help templates", /there is no command templates; use godwit api GET \/v1\/templates\n/],
     ["keyz list", /unknown command keyz; did you mean godwit keys\?/],
     ["keys", /keys needs one of: create, list, rotate, revoke/],
     ["keys crate", /keys does not know crate; did you mean godwit keys create\?/],
