@@ -66,8 +66,7 @@ export const trigger: Command = {
     const [type] = input.words;
     if (type === undefined) return list(input);
     const cause = CAUSES[type];
-    if (cause === undefined)
-      throw new UsageError(`there is no event ${type} to cause${didYouMean(type, Object.keys(CAUSES), "godwit trigger ")}`);
+    if (cause === undefined) throw new UsageError(explainUnknownEvent(type));
     const seconds = readDuration(input, "timeout") ?? DEFAULT_WAIT_SECONDS;
     const signal = interruption();
     const call = caller(input, signal);
@@ -83,6 +82,13 @@ export const trigger: Command = {
     return EXIT.done;
   },
 };
+
+/** People often leave out the group of an event. */
+function explainUnknownEvent(type: string): string {
+  const known = Object.keys(CAUSES);
+  const near = didYouMean(type.includes(".") ? type : `message.${type}`, known, "godwit trigger ");
+  return `there is no event ${type} to cause${near}\nThe events: ${known.join(", ")}`;
+}
 
 function caller({ flags }: Input, signal: AbortSignal): Call {
   const client = readClientConfig(flags);

@@ -37,6 +37,8 @@ test("an unknown event gets a suggestion, and a live key is refused before anyth
   const unknown = await trigger("message.undeliverd");
   assert.equal(unknown.code, 2);
   assert.match(unknown.stderr, /did you mean godwit trigger message\.undelivered\?/);
+  assert.match((await trigger("delivered")).stderr, /did you mean godwit trigger message\.delivered\?/);
+  assert.match((await trigger("foo")).stderr, /there is no event foo to cause\nThe events: message\.scheduled, .*batch\.completed\n/);
   const live = await runGodwit(["trigger", "message.sent"], {
     GODWIT_URL: godwit.url,
     GODWIT_KEY: await godwit.key({ environment: "live" }),
