@@ -127,7 +127,7 @@ export class TemplateChanger {
     const which = whichTemplate(idOrName);
     return this.#write(call, async (tx) => {
       const template = which && (await lockTemplate(tx, call.credential, which));
-      if (template === undefined) throw noSuchTemplate();
+      if (template === undefined) throw await noSuchTemplate(tx, call.credential, idOrName);
       return work(tx, template);
     });
   }

@@ -98,8 +98,9 @@ export function whichTemplate(text: string): Which | undefined {
 export async function findOwnTemplate(db: Queryable, owner: Owner, text: string): Promise<Template> {
   const which = whichTemplate(text);
   const template = which && (await findTemplate(db, owner, which));
-  if (template === undefined) throw noSuchTemplate();
+  if (template === undefined) throw await noSuchTemplate(db, owner, text);
   return template;
 }
 
-export const noSuchTemplate = (): Problem => new Problem("not_found", { detail: "no such template in this environment" });
+export const noSuchTemplate = async (db: Queryable, owner: Owner, text: string): Promise<Problem> =>
+  new Problem("not_found", { detail: `no such template in this environment${didYouMean(text, await templateNames(db, owner))}` });

@@ -171,6 +171,15 @@ const FAULTY: readonly (readonly [name: string, text: string | Buffer, args: rea
   ["an empty file", "", ["--body", "x"], /is empty/],
 ];
 
+test("an unknown template gets a suggestion, and nothing is sent", async () => {
+  const name = await template("Hello");
+  const path = fileOf("recipient\n+14155550101\n");
+  const { code, stderr } = await send(["--csv", path, "--template", `${name}x`, "--yes"]);
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`No such template in this environment; did you mean ${name}\\?`));
+  assert.ok(!existsSync(`${path}.results.csv`));
+});
+
 for (const [name, text, args, message] of FAULTY)
   test(`a file with ${name} sends nothing`, async () => {
     const path = fileOf(text);
