@@ -109,7 +109,8 @@ const isOfService = ({ status, json }: ApiResponse): boolean => typeof json?.[st
 const mayBeExecuted = (result: ApiResponse | NoResponse): boolean =>
   result.kind === "no_response" ? result.mayHaveArrived : result.status !== 429 && result.json?.["code"] !== "service_unavailable";
 
-const describeStatus = ({ status, json }: ApiResponse): string =>
+/** A failure that is repeated, for one line. */
+export const describeStatus = ({ status, json }: ApiResponse): string =>
   [status, json?.["code"]].filter((part) => typeof part === "number" || typeof part === "string").join(" ");
 
 /** Returns the wait that the server asks for with Retry-After. */
@@ -213,7 +214,7 @@ export function failureReason({ name, message, cause }: Error): string {
   return reason || code;
 }
 
-export const CHECK_KEY = "check that the key was copied completely, and that it is a key of this service";
+const CHECK_KEY = "check that the key was copied completely, and that it is a key of this service";
 
 type ApiProblem = { title?: string; detail?: string; code?: string; request_id?: string; errors?: readonly Fault[] };
 

@@ -5,7 +5,7 @@ import { pause } from "../lib/wait.ts";
 import { StartupError } from "../database/startup-error.ts";
 import { NO_LIMITS } from "../lib/scan-json.ts";
 import { parseJsonObject } from "../providers/carrier-fields.ts";
-import { CHECK_KEY, serviceFailure } from "./client.ts";
+import { describeStatus, explainProblem, serviceFailure, toApiResponse } from "./client.ts";
 import { paint, paintStatus } from "./output.ts";
 
 export type FollowedEvent = { id: string; type: string; data: string };
@@ -94,12 +94,9 @@ async function checkStatus(response: Response): Promise<void> {
   const isStream = /^text\/event-stream\b/.test(response.headers.get("content-type") ?? "");
   if (response.ok && isStream) return;
   if (response.ok) throw new StartupError("the response is not an event stream: is it the URL of Godwit?");
-  const problem = (await response.json().catch(() => ({}))) as { title?: string; detail?: string };
-  const description = `${response.status} ${[problem.title, problem.detail].filter((part) => part !== undefined).join(": ")}`.trim();
-  if (response.status >= 500 || response.status === 429) throw new Error(description);
-  throw new StartupError(
-    `the server refused: ${response.status === 401 ? `${description.replace(/\.$/, "")}; ${CHECK_KEY}` : description}`,
-  );
+  const problem = await toApiResponse(response);
+  if (response.status >= 500 || response.status === 429) throw new Error(describeStatus(problem));
+  throw new StartupError(explainProblem(problem, (field) => (field === "type" ? "--type" : field)));
 }
 
 /** Parses the fields of a block and drops its comments. */

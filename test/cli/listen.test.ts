@@ -360,12 +360,20 @@ describe("wrong use", { concurrency: 2 }, () => {
   test("a key that the server refuses exits with 1, and is not shown", async () => {
     const key = (await newOwner(godwit, "mistyped")).key.replace(/.{4}$/, "0000");
     const result = await listen(key);
-    assertSays(result, 1, /^godwit: the server refused: 401 .*unknown, expired or revoked; check that the key was copied completely/m);
+    assertSays(
+      result,
+      1,
+      /^godwit: 401 unauthorized_invalid_token: .*\n.*unknown, expired or revoked.*\n {2}check that the key was copied completely/m,
+    );
     assert.ok(!result.stderr.includes(key));
   });
 
   test("a key without the scope exits with 1, and the scope is named", async () => {
-    assertSays(await listen(await godwit.key({ scopes: ["messages:read"] })), 1, /^godwit: the server refused: 403 .*events:read/m);
+    assertSays(
+      await listen(await godwit.key({ scopes: ["messages:read"] })),
+      1,
+      /^godwit: 403 forbidden_insufficient_scope: .*\n.*events:read/m,
+    );
   });
 
   test("a key that is revoked during listening exits with 1", async () => {
@@ -373,11 +381,15 @@ describe("wrong use", { concurrency: 2 }, () => {
     using listener = await Listener.start(key);
     await godwit.rows("update api_keys set revoked_at = now() where account_id = $1", [uuidToText(accountId)]);
     assert.equal(await listener.exited(), 1);
-    assert.match(listener.stderr, /^godwit: the server refused: 401 /m);
+    assert.match(listener.stderr, /^godwit: 401 /m);
   });
 
   test("an unknown type exits with 1", async () => {
-    assertSays(await listen(await godwit.key(), "--type", "sent"), 1, /^godwit: the server refused: 400 .*message\.sent/m);
+    assertSays(
+      await listen(await godwit.key(), "--type", "sent"),
+      1,
+      /^godwit: 400 invalid_request_payload: .*\n {2}--type: .*message\.sent.* \(.*\)\n {2}request req_/m,
+    );
   });
 
   test("a URL of another server exits with 1", async () => {
@@ -496,7 +508,7 @@ describe("a followed event stream", () => {
     const { server, url } = await serve((_request, response) => {
       count += 1;
       response.writeHead(count === 1 ? 503 : count === 2 ? 429 : 404, { "content-type": "application/problem+json" });
-      response.end('{"title":"Not now","detail":"later"}');
+      response.end('{"code":"not_now","title":"Not now","detail":"later"}');
     });
     const lost: string[] = [];
     const following = followEvents({
@@ -506,8 +518,8 @@ describe("a followed event stream", () => {
       signal: new AbortController().signal,
       onState: (state) => typeof state === "object" && lost.push(state.lost),
     });
-    await assert.rejects(following.next(), new StartupError("the server refused: 404 Not now: later"));
-    assert.deepEqual(lost, ["503 Not now: later", "429 Not now: later"]);
+    await assert.rejects(following.next(), new StartupError("404 not_now: Not now\n  later"));
+    assert.deepEqual(lost, ["503 not_now", "429 not_now"]);
     close(server);
   });
 });
