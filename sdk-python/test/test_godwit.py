@@ -69,6 +69,26 @@ class Options(unittest.TestCase):
         self.assert_refused("^timeout must be a number from", api_key="gw_test_a", timeout=float("inf"))
         self.assert_refused("^max_retries must be a number from 0 to 100", api_key="gw_test_a", max_retries=-1)
 
+    def test_an_error_of_the_connection_names_the_service(self) -> None:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+        url = f"http://127.0.0.1:{server.server_port}"
+        server.server_close()
+        options: Any = {"api_key": KEY, "base_url": f"{url}/", "max_retries": 0}
+        with Godwit(**options) as godwit, self.assertRaisesRegex(ConnectionFailed, rf"^no response from {url}: .*; is Godwit running there\?$"):
+            godwit.queue.get()
+
+        async def call() -> None:
+            async with AsyncGodwit(**options) as godwit:
+                await godwit.queue.get()
+
+        with self.assertRaisesRegex(ConnectionFailed, rf"^no response from {url}: .*; is Godwit running there\?$"):
+            asyncio.run(call())
+
+    def test_a_missing_id_is_named(self) -> None:
+        missing: Any = None
+        with Godwit(**SERVICE) as godwit, self.assertRaisesRegex(ValueError, r"^GET /v1/messages/\{id\} needs an id, and id is None$"):
+            godwit.messages.get(missing)
+
     def test_the_environment_is_read(self) -> None:
         with mock.patch.dict(os.environ, {"GODWIT_KEY": KEY, "GODWIT_URL": f"{URL}/"}), Godwit() as godwit:
             self.assertEqual(godwit.queue.get().object, "queue")

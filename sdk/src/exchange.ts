@@ -11,8 +11,8 @@ const REDIRECTED = "the response is a redirect, which is not followed: set baseU
 export async function send(fetch: Fetch, { url, method, headers, body }: Request, deadline: Deadline): Promise<Response> {
   // Following a redirect could turn a POST into a GET, or send the credential to another host.
   const init: RequestInit = { method, headers, redirect: "manual", signal: deadline.signal };
-  if (isUploadBody(body)) return sendUpload((upload) => fetch(url, { ...init, ...upload }), body, deadline);
-  const response = await withinDeadline(async () => fetch(url, body === undefined ? init : { ...init, body }), deadline);
+  if (isUploadBody(body)) return sendUpload((upload) => fetch(url, { ...init, ...upload }), body, { deadline, url });
+  const response = await withinDeadline(async () => fetch(url, body === undefined ? init : { ...init, body }), deadline, url);
   if (response.type !== "opaqueredirect" && (response.status < 300 || response.status > 399)) return response;
   throw unexpectedResponse(response, REDIRECTED);
 }
@@ -20,10 +20,16 @@ export async function send(fetch: Fetch, { url, method, headers, body }: Request
 /** The options of a request with a stream. Node copies a request that may be redirected or that belongs to a window, and the copy keeps all bytes. */
 const STREAMED = { redirect: "error", window: null, duplex: "half" } as const;
 
-async function sendUpload(fetch: (init: RequestInit) => Promise<Response>, upload: UploadBody, deadline: Deadline): Promise<Response> {
+type Target = { deadline: Deadline; url: string };
+
+async function sendUpload(
+  fetch: (init: RequestInit) => Promise<Response>,
+  upload: UploadBody,
+  { deadline, url }: Target,
+): Promise<Response> {
   const body = await deadline.limit(upload.open());
   try {
-    return await withinDeadline(async () => fetch({ ...STREAMED, body }), deadline);
+    return await withinDeadline(async () => fetch({ ...STREAMED, body }), deadline, url);
   } catch (error) {
     if (upload.failure !== undefined) throw upload.failure.error;
     if (error instanceof ConnectionError && /unexpected redirect/.test(error.message)) throw new GodwitError(REDIRECTED, { cause: error });
@@ -31,20 +37,22 @@ async function sendUpload(fetch: (init: RequestInit) => Promise<Response>, uploa
   }
 }
 
-/** Runs the work under the deadline. Converts an error of the network to a `ConnectionError`. */
-export async function withinDeadline<T>(work: () => Promise<T>, deadline: Deadline): Promise<T> {
+/** Runs the work under the deadline. Converts an error of the network to a `ConnectionError`. `url`: the work opens the connection. */
+export async function withinDeadline<T>(work: () => Promise<T>, deadline: Deadline, url?: string): Promise<T> {
   try {
     return await deadline.limit(work());
   } catch (error) {
     if (deadline.signal.aborted) throw deadline.signal.reason;
-    throw new ConnectionError(`no response: ${failureReason(error)}`, { cause: error });
+    const from = url === undefined ? "" : ` from ${new URL(url).origin}`;
+    throw new ConnectionError(`no response${from}: ${failureReason(error)}`, { cause: error });
   }
 }
 
 /** Returns the reason of a failed request. Runtimes hide it in the cause, behind "fetch failed". */
 function failureReason(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { message?: string; code?: string } };
-  return [cause?.message, cause?.code, message].find((text) => text !== undefined && text !== "") ?? "the connection failed";
+  const reason = [cause?.message, cause?.code, message].find((text) => text !== undefined && text !== "") ?? "the connection failed";
+  return cause?.code === "ECONNREFUSED" ? `${reason}; is Godwit running there?` : reason;
 }
 
 export async function readFailure(response: Response, deadline: Deadline): Promise<ApiError> {

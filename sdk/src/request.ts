@@ -18,7 +18,7 @@ export type Input = {
 
 export function toRequest(baseUrl: string, id: OperationId, { path = {}, query = {}, body, file, contentType }: Input): Request {
   const [method, template] = OPERATIONS[id];
-  const filledPath = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]));
+  const filledPath = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name], `${method} ${template}`));
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   const search = parameters.toString();
@@ -31,9 +31,9 @@ export function toRequest(baseUrl: string, id: OperationId, { path = {}, query =
 }
 
 /** Encodes an id for the path. Refuses an id that is empty or consists of dots, because it would address another operation. */
-function segment(name: string, value: unknown): string {
+function segment(name: string, value: unknown, operation: string): string {
   if (typeof value === "string" && value !== "" && !/^\.{1,2}$/.test(value)) return encodeURIComponent(value);
-  throw new TypeError(`${name} must be an id, and is ${value === "" ? "empty" : String(value)}`);
+  throw new TypeError(`${operation} needs an id, and ${name} is ${value === "" ? "empty" : String(value)}`);
 }
 
 // The address of `npx godwit serve` and of the container.

@@ -242,6 +242,11 @@ describe("invalid options are refused immediately", () => {
     for (const id of ["", ".", ".."]) assert.ok((await rejection(client.messages.get(id))) instanceof TypeError);
     assert.ok(hasCode(await rejection(client.messages.get("../queue")), "not_found"));
   });
+
+  test("an id that is missing", async () => {
+    const error = await rejection(client.messages.get(undefined as unknown as string));
+    assert.match(String(error), /^TypeError: GET \/v1\/messages\/\{id\} needs an id, and id is undefined$/);
+  });
 });
 
 test("the conventional names of methods do the same", async () => {

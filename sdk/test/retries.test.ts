@@ -1,6 +1,8 @@
 /** Retries against a real service behind a faulty proxy: one idempotency key, one effect, and a limit on every wait. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import pg from "pg";
 import { LIMIT_MS, until } from "../../test/support/expect.ts";
@@ -208,6 +210,16 @@ describe("a call is not retried", () => {
   test("more than maxRetries times when the connection is refused", async () => {
     const error = await rejection(new Godwit({ apiKey, baseUrl: "http://127.0.0.1:1", maxRetries: 1 }).queue.get());
     assert.ok(error instanceof ConnectionError && error.attempts === 2 && error.cause !== undefined, String(error));
+  });
+
+  test("and names the service that is not running", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    await once(server.close(), "close");
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const error = await rejection(new Godwit({ apiKey, baseUrl, maxRetries: 0 }).queue.get());
+    assert.match(error.message, new RegExp(`^no response from ${baseUrl}: .*ECONNREFUSED.*; is Godwit running there\\?$`));
   });
 });
 

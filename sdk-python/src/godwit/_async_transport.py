@@ -90,7 +90,7 @@ class AsyncTransport:
         """Opens a streaming response, in one attempt, and yields its bytes."""
         request = self._calls.request(method, path, ids, query, body, {"accept": accept, **(headers or {})})
         token = await self._run(self._calls.token())
-        with network_errors(silence):
+        with network_errors(silence, request):
             for is_first in (True, False):
                 async with self._stream(with_token(request, token), silence) as response:
                     another = await self._run(self._calls.token(token)) if response.status_code == 401 and is_first else token
@@ -129,7 +129,7 @@ class AsyncTransport:
 
     async def _send(self, request: Request, timeout: float) -> RawResponse:
         ends_at = time.monotonic() + timeout
-        with network_errors(timeout):
+        with network_errors(timeout, request):
             async with self._stream(request, timeout) as response:
                 content = bytearray()
                 # The limit of httpx applies to each read. This one applies to the whole response.

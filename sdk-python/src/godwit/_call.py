@@ -128,7 +128,7 @@ class Calls:
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Request:
-        filled = re.sub(r"\{(\w+)\}", lambda found: _segment(found[1], ids[found[1]]), path)
+        filled = re.sub(r"\{(\w+)\}", lambda found: _segment(found[1], ids[found[1]], f"{method} {path}"), path)
         search = urlencode({name: value for name, value in (query or {}).items() if value is not None})
         given = {name.lower(): value for name, value in {**self._settings.headers, **(headers or {})}.items()}
         content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
@@ -312,8 +312,8 @@ def _media_type(hint: str | None) -> str:
     return _BYTES if hint is None or hint.lower().startswith("application/json") else hint
 
 
-def _segment(name: str, value: object) -> str:
+def _segment(name: str, value: object, operation: str) -> str:
     """Encodes an id for the path. Refuses an id that is empty or consists of dots, because it would address another operation."""
     if isinstance(value, str) and value not in ("", ".", ".."):
         return quote(value, safe="")
-    raise ValueError(f"{name} must be an id, and is {value!r}")
+    raise ValueError(f"{operation} needs an id, and {name} is {value!r}")

@@ -87,7 +87,7 @@ class Transport:
         """Opens a streaming response, in one attempt, and yields its bytes."""
         request = self._calls.request(method, path, ids, query, body, {"accept": accept, **(headers or {})})
         token = self._run(self._calls.token())
-        with network_errors(silence):
+        with network_errors(silence, request):
             for is_first in (True, False):
                 with self._stream(with_token(request, token), silence) as response:
                     another = self._run(self._calls.token(token)) if response.status_code == 401 and is_first else token
@@ -125,7 +125,7 @@ class Transport:
 
     def _send(self, request: Request, timeout: float) -> RawResponse:
         ends_at = time.monotonic() + timeout
-        with network_errors(timeout), self._stream(request, timeout) as response:
+        with network_errors(timeout, request), self._stream(request, timeout) as response:
             content = bytearray()
             # The limit of httpx applies to each read. This one applies to the whole response.
             for chunk in response.iter_bytes():
@@ -164,11 +164,14 @@ def raw(response: httpx.Response, content: bytes) -> RawResponse:
 
 
 @contextmanager
-def network_errors(timeout: float) -> Iterator[None]:
+def network_errors(timeout: float, request: Request) -> Iterator[None]:
     """Converts the errors of httpx. The cause remains."""
     try:
         yield
     except httpx.TimeoutException as error:
         raise RequestTimeout(f"no response within {timeout:g} seconds") from error
     except (httpx.TransportError, httpx.StreamError) as error:
-        raise ConnectionFailed(f"no response: {error or type(error).__name__}") from error
+        url = httpx.URL(request.url)
+        is_unreachable = isinstance(error, httpx.ConnectError) and "SSL" not in str(error)
+        hint = "; is Godwit running there?" if is_unreachable else ""
+        raise ConnectionFailed(f"no response from {url.scheme}://{url.netloc.decode()}: {error or type(error).__name__}{hint}") from error
