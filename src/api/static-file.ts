@@ -21,7 +21,7 @@ const toStaticFile = async (plain: Buffer): Promise<StaticFile> => ({
 export const STRICT_HEADERS = headersOf("img-src 'self'");
 
 /** The headers of the console: its pages fetch files with an access token, which no element can send, and show pictures, recordings and
- *  films from their memory at blob: addresses. Only scripts of this origin can make such an address, and script-src does not permit them. */
+ *  videos from their memory at blob: addresses. Only scripts of this origin can make such an address, and script-src does not permit them. */
 export const CONSOLE_HEADERS = headersOf("img-src 'self' blob:; media-src blob:");
 
 function headersOf(sources: string): Record<string, string> {

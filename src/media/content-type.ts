@@ -54,7 +54,7 @@ export function servedType(contentType: string): string {
 
 export const usualKind = (contentType: string): MediaKind => KINDS[contentType]?.[0] ?? "document";
 
-/** The type of a file that is used as this kind. A recording can have the container of a film. Undefined if the file cannot be of this kind. */
+/** The type of a file that is used as this kind. A recording can have the container of a video. Undefined if the file cannot be of this kind. */
 export function typeAs(contentType: string, kind: MediaKind): string | undefined {
   if (kind === "document" || KINDS[contentType]?.includes(kind) === true) return contentType;
   return kind === "audio" && contentType === "video/mp4" ? "audio/mp4" : undefined;

@@ -55,7 +55,7 @@ export const MediaRecord = Type.Object(
     expires_at: timestamp("The time at which the file is deleted. Each use of the media moves it."),
     created_by: createdByField,
   },
-  { title: "Media", description: "A picture, recording, film, document or sticker, to send or received." },
+  { title: "Media", description: "A picture, recording, video, document or sticker, to send or received." },
 );
 export type MediaRecord = Static<typeof MediaRecord>;
 

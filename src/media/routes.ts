@@ -139,7 +139,7 @@ export const mediaRoutes = ({ db, store, files }: MediaRouteParts): Route[] => [
     operationId: "getMediaContent",
     summary: "Download a file",
     description:
-      "Returns the bytes of a file. A picture, recording or film has its type; documents come as a download. Texts of any kind, such as HTML and SVG, come as plain text. See [Media](/docs/media).",
+      "Returns the bytes of a file. A picture, recording or video has its type; documents come as a download. Texts of any kind, such as HTML and SVG, come as plain text. See [Media](/docs/media).",
     params: IdParams,
     reply: { status: 200, description: "The bytes of the file.", schema: Type.String({ format: "binary" }), contentType: "*/*" },
     problems: ["not_found", "media_not_ready"],

@@ -1,4 +1,4 @@
-/** Responses with the bytes of a file: in a type that no browser runs, and as a download unless it is a picture, a recording or a film. */
+/** Responses with the bytes of a file: in a type that no browser runs, and as a download unless it is a picture, a recording or a video. */
 import { Problem, unavailable } from "../http/problem.ts";
 import { SharedBudget } from "../lib/shared-budget.ts";
 import { idKey } from "../model/id.ts";

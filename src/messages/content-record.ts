@@ -96,7 +96,7 @@ const FORMS: readonly Form[] = [
   [
     "media",
     "MediaContent",
-    "A picture, recording, film, document or sticker.",
+    "A picture, recording, video, document or sticker.",
     {
       ...reference,
       caption: textOrNull("The caption."),

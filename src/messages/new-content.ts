@@ -113,7 +113,7 @@ const unionOf = (title: string, description: string, forms: readonly Form[]) =>
 
 const header = unionOf("NewContentHeader", "A text or a file above the text.", [
   ["text", "NewTextHeader", "A text.", { text: text(MAX_LINE, "The text.") }],
-  ["media", "NewMediaHeader", "A picture, film or document.", media],
+  ["media", "NewMediaHeader", "A picture, video or document.", media],
 ]);
 
 const replyButton: Form = [
@@ -143,7 +143,7 @@ const FORMS: readonly Form[] = [
   [
     "media",
     "NewMediaContent",
-    "A picture, recording, film, document or sticker. Exactly one of `media_id` and `url` is required.",
+    "A picture, recording, video, document or sticker. Exactly one of `media_id` and `url` is required.",
     { ...media, caption: optional(text(MAX_CAPTION, "The text below the file.")) },
   ],
   [
