@@ -24,7 +24,7 @@ export const CONTENTS: readonly { group: string; pages: readonly Entry[] }[] = [
   {
     group: "Get started",
     pages: [
-      page("getting-started", "Quickstart", "From nothing to a delivered message in a few minutes"),
+      page("getting-started", "Quickstart", "From nothing to a delivered message in about two minutes"),
       page("packaging", "Install", "npm, systemd, containers, dashboards"),
       page("console", "Console", "See, send and understand messages in the browser"),
       page("test-numbers", "Test numbers", "Recipients that are delivered, fail or respond late without a carrier"),

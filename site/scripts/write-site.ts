@@ -175,7 +175,7 @@ const outline = (html: string): Heading[] =>
 const PATHS: readonly { title: string; about: string; pages: readonly string[] }[] = [
   {
     title: "Send a first message",
-    about: "On your machine, in ten minutes, without a carrier.",
+    about: "On your machine, in about two minutes, without a carrier.",
     pages: ["getting-started", "sending", "sdk", "webhooks"],
   },
   {
