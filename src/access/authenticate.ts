@@ -174,14 +174,19 @@ function refuse(): never {
 const NEITHER_FORM =
   "the credential has neither the form of an API key (gw_test_ or gw_live_, then 40 letters and digits) nor that of an access token; check that it was copied completely";
 
-export const invalidToken = (detail = "the credential is unknown, expired or revoked"): Problem =>
+// One text for all, so that it does not reveal which keys exist.
+const UNKNOWN =
+  "the credential is unknown, expired or revoked: use an API key of this installation; the command godwit keys create makes one";
+
+export const invalidToken = (detail = UNKNOWN): Problem =>
   new Problem("unauthorized_invalid_token", {
     detail,
     headers: { "www-authenticate": `${CHALLENGE}, error="invalid_token"` },
   });
 
 export function requireScope(credential: Credential, scope: Scope): void {
-  if (!credential.scopes.has(scope)) throw insufficientScope([scope], `this credential lacks the scope ${scope}`);
+  if (!credential.scopes.has(scope))
+    throw insufficientScope([scope], `this credential lacks the scope ${scope}: use a key that has it, or create one`);
 }
 
 export const insufficientScope = (missing: readonly Scope[], detail: string): Problem =>

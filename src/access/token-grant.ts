@@ -58,7 +58,7 @@ const unknownClient = (): Problem =>
   oauthProblem(
     "invalid_client",
     "unauthorized_invalid_token",
-    "the key is unknown, expired or revoked, or the id is another key's",
+    "the key is unknown, expired or revoked, or the id is another key's: use an API key of this installation with its own id",
     CHALLENGE,
   );
 

@@ -203,7 +203,9 @@ export class Once {
     const [stored] = await findResponse(this.#db, owner, key, this.#clock.now());
     if (stored === undefined) throw new Problem("idempotency_conflict", { headers: { "retry-after": "1" } });
     if (!stored.fingerprint.equals(fingerprint))
-      throw new Problem("idempotency_key_reused", { detail: "this key was first used with another method, path, query or body" });
+      throw new Problem("idempotency_key_reused", {
+        detail: "this key was first used with another method, path, query or body: use a new key for a new request",
+      });
     assert(stored.body !== null, "the event of a stored response is kept for longer than its key");
     await this.#db.confirmRead();
     const body = isSealed(stored.body) ? this.#openBody(stored.body, sealContext({ scopedKey }, owner)) : stored.body;

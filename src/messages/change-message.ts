@@ -65,7 +65,9 @@ export class MessageChanger {
         this.#now(),
       );
       return change === undefined
-        ? new Problem("message_not_cancelable", { detail: `the message is ${message.status}` })
+        ? new Problem("message_not_cancelable", {
+            detail: `the message is ${message.status}; only scheduled and queued messages can be canceled`,
+          })
         : writeChange(tx, change);
     });
   }
@@ -73,7 +75,8 @@ export class MessageChanger {
   edit(call: AuditedCall, id: MessageId | undefined, request: EditMessage): Promise<Executed | Replay> {
     return this.#change(call, id, "message.edited", async (tx, message) => {
       const nowMs = this.#now();
-      if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `the message is ${message.status}` });
+      if (message.status !== "scheduled")
+        return new Problem("message_not_editable", { detail: `the message is ${message.status}; only scheduled messages can be edited` });
       const edited = applyMessageEdit(message, request, await editedContent(tx, message, request), {
         nowMs,
         segmentRules: this.#segmentRules(message),
@@ -106,7 +109,10 @@ export class MessageChanger {
   /** Removes the text, the variables and the metadata from the message, from its events and from stored responses. */
   redact(call: AuditedCall, id: MessageId | undefined): Promise<Executed | Replay> {
     return this.#change(call, id, "message.redacted", async (tx, message) => {
-      if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `the message is ${message.status}` });
+      if (!isFinished(message.status))
+        return new Problem("message_not_redactable", {
+          detail: `the message is ${message.status}; only messages with a final status can be redacted`,
+        });
       const template = message.template && { ...message.template, variables: null };
       const note = noteOn({ ...message, body: null, content: null, template, metadata: {}, carrierOptions: null }, this.#now(), {
         type: "message.redacted",

@@ -32,7 +32,8 @@ export function carrierProblem({ recipient, channel }: NewMessage, { template }:
 }
 
 const CONSENT_DETAILS: Readonly<Record<ConsentRefusal, string>> = {
-  recipient_opted_out: "has opted out of messages from this sender",
+  recipient_opted_out:
+    "has opted out of messages from this sender: do not send again until they opt in; GET /v1/suppressions?recipient=… shows the entry",
   service_window_closed: "has not written within 24 hours: only a template may be sent",
 };
 

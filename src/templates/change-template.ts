@@ -52,7 +52,8 @@ export class TemplateChanger {
 
   edit(call: AuditedCall, idOrName: string, request: EditTemplate): Promise<Executed | Replay> {
     return this.#change(call, idOrName, async (tx, before) => {
-      if (before.status === "archived") return new Problem("template_not_editable", { detail: "the template is archived" });
+      if (before.status === "archived")
+        return new Problem("template_not_editable", { detail: "the template is archived: create a new template" });
       const { template, isChanged, isNewVersion, isReviewed } = applyEdit(before, request, this.#now());
       assertContent(template);
       if (isChanged) {

@@ -132,7 +132,10 @@ for (const status of TEMPLATE_STATUSES) {
   test(`a template that is ${status} ${status === "approved" ? "can be sent" : "cannot be sent"}`, () => {
     const refusal = usableFor(template({ status }), "sms");
     if (status === "approved") return assert.equal(refusal, undefined);
-    assert.deepEqual([refusal?.code, refusal?.detail], ["template_not_approved", `the template is ${status}`]);
+    assert.deepEqual(
+      [refusal?.code, refusal?.detail],
+      ["template_not_approved", `the template is ${status}: only an approved template can be sent`],
+    );
   });
 }
 

@@ -49,7 +49,7 @@ const codePoints = (text: string): number => Array.from(text).length;
 /** Returns why a template may not be sent on a channel now; undefined when it may. */
 export function usableFor(template: Template, channel: Channel, pointer = ""): Problem | undefined {
   if (template.status === "approved") return channelMismatch(template, channel, `${pointer}/template_id`);
-  const detail = `the template is ${template.status}`;
+  const detail = `the template is ${template.status}: only an approved template can be sent`;
   return new Problem("template_not_approved", {
     detail,
     errors: [{ pointer: `${pointer}/template_id`, code: "template_not_approved", detail }],

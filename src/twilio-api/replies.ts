@@ -43,7 +43,7 @@ export async function sendTwimlReply(
   { credential, record, verb, from, key }: Reply,
 ): Promise<Error | undefined> {
   const { accountId, environment, id: keyId, scopes } = credential;
-  if (!scopes.includes("messages:send")) return new Error("the credential lacks the scope messages:send");
+  if (!scopes.includes("messages:send")) return new Error("the credential lacks the scope messages:send: create one that has it");
   const digest = Buffer.from(hash("sha256", `twiml ${key}`, "hex"), "hex");
   const environmentKey = `${uuidToText(accountId)}/${environment}`;
   const claim = idempotencyClaim(

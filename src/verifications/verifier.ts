@@ -137,7 +137,7 @@ export const noSuchVerification = (): Problem => new Problem("not_found", { deta
 
 /** The fault has the status as its code, so that a program can tell an expired code from too many wrong ones. */
 function notPending(status: VerificationStatus): Problem {
-  const detail = `the verification is ${status}`;
+  const detail = `the verification is ${status}: start a new one with POST /v1/verifications`;
   return new Problem("verification_not_pending", { detail, errors: [{ parameter: "id", code: status, detail }] });
 }
 

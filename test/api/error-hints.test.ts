@@ -1,5 +1,6 @@
 /** The texts of errors: the detail begins with the hint that helps most, and says what to do next. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { assertProblem } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
@@ -67,6 +68,52 @@ const ROWS: readonly (readonly [what: string, call: () => Promise<Reply>, detail
     /use a key of live with the scope links:write/,
   ],
   [
+    "a second cancellation",
+    async () => post(`${await canceled()}/cancel`, undefined),
+    /^The message is canceled; only scheduled and queued messages can be canceled\.$/,
+  ],
+  [
+    "an edit of a canceled message",
+    async () => godwit.request("PATCH", await canceled(), { key, body: { body: "y" } }),
+    /^The message is canceled; only scheduled messages can be edited\.$/,
+  ],
+  [
+    "a redaction of a scheduled message",
+    async () => {
+      const { json } = await message({ send_at: new Date(Date.now() + 3_600_000).toISOString() });
+      return post(`/v1/messages/${String(json["id"])}/redact`, undefined);
+    },
+    /^The message is scheduled; only messages with a final status can be redacted\.$/,
+  ],
+  [
+    "a recipient who has opted out",
+    async () => {
+      const recipient = "+14155550177";
+      assert.equal((await post("/v1/suppressions", { recipient })).status, 201);
+      return message({ recipient });
+    },
+    /^recipient: has opted out .*: do not send again until they opt in; GET \/v1\/suppressions\?recipient=… shows the entry\.$/,
+  ],
+  [
+    "an idempotency key of another request",
+    async () => {
+      const headers = { "idempotency-key": randomUUID() };
+      await godwit.request("POST", "/v1/messages", { key, body: MESSAGE, headers });
+      return godwit.request("POST", "/v1/messages", { key, body: { ...MESSAGE, body: "y" }, headers });
+    },
+    /: use a new key for a new request\.$/,
+  ],
+  [
+    "a missing scope",
+    async () => godwit.request("GET", "/v1/webhook_endpoints", { key: await godwit.key({ scopes: ["messages:send"] }) }),
+    /^This credential lacks the scope webhooks:read: use a key that has it, or create one\.$/,
+  ],
+  [
+    "an unknown key",
+    () => godwit.request("GET", "/v1/messages", { key: `${key.slice(0, -1)}${key.endsWith("A") ? "B" : "A"}` }),
+    /unknown, expired or revoked: use an API key of this installation; the command godwit keys create makes one\.$/,
+  ],
+  [
     "a private webhook URL",
     () => post("/v1/webhook_endpoints", { url: "https://10.0.0.1/hook" }),
     /godwit listen --forward-to.*GODWIT_WEBHOOK_ALLOW/,
@@ -77,6 +124,13 @@ const ROWS: readonly (readonly [what: string, call: () => Promise<Reply>, detail
     /must be https; .*godwit listen --forward-to/,
   ],
 ];
+
+const canceled = async (): Promise<string> => {
+  const { json } = await message({ send_at: new Date(Date.now() + 3_600_000).toISOString() });
+  const path = `/v1/messages/${String(json["id"])}`;
+  assert.equal((await post(`${path}/cancel`, undefined)).status, 200);
+  return path;
+};
 
 for (const [what, call, detail] of ROWS) {
   test(`the detail of ${what} says what to do`, async () => {

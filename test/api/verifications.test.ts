@@ -316,7 +316,7 @@ describe("a check", () => {
     for (const code of [RIGHT, WRONG]) {
       const again = await client.verifications.check(id, code);
       assertProblem(again, "verification_not_pending");
-      assert.equal(again.json["detail"], "The verification is approved.");
+      assert.equal(again.json["detail"], "The verification is approved: start a new one with POST /v1/verifications.");
     }
     const { valid: _, ...record } = checked;
     assert.deepEqual(await there.verifications.read(id), record);
@@ -338,8 +338,10 @@ describe("a check", () => {
     ]);
     const late = await client.verifications.check(id);
     assertProblem(late, "verification_not_pending");
-    assert.equal(late.json["detail"], "The verification is failed.");
-    assert.deepEqual(late.json["errors"], [{ parameter: "id", code: "failed", detail: "the verification is failed" }]);
+    assert.equal(late.json["detail"], "The verification is failed: start a new one with POST /v1/verifications.");
+    assert.deepEqual(late.json["errors"], [
+      { parameter: "id", code: "failed", detail: "the verification is failed: start a new one with POST /v1/verifications" },
+    ]);
     const { status, attempts, verified_at: verifiedAt } = await client.verifications.read(id);
     assert.deepEqual([status, attempts, verifiedAt], ["failed", 5, null]);
   });
@@ -401,8 +403,10 @@ describe("a check", () => {
     await godwit.rows("update verifications set expires_at = now() - interval '1 minute' where id = $1", [rowId(id)]);
     for (const reply of [await client.verifications.check(id), await client.verifications.cancel(id)]) {
       assertProblem(reply, "verification_not_pending");
-      assert.equal(reply.json["detail"], "The verification is expired.");
-      assert.deepEqual(reply.json["errors"], [{ parameter: "id", code: "expired", detail: "the verification is expired" }]);
+      assert.equal(reply.json["detail"], "The verification is expired: start a new one with POST /v1/verifications.");
+      assert.deepEqual(reply.json["errors"], [
+        { parameter: "id", code: "expired", detail: "the verification is expired: start a new one with POST /v1/verifications" },
+      ]);
     }
     const { status, attempts, attempts_left: left, verified_at: verifiedAt } = await client.verifications.read(id);
     assert.deepEqual([status, attempts, left, verifiedAt], ["expired", 0, 0, null]);
@@ -447,7 +451,7 @@ describe("a cancel", () => {
     assertReplayOf(reply, await there.verifications.cancel(id, { idempotencyKey }));
     for (const again of [await client.verifications.cancel(id), await client.verifications.check(id)]) {
       assertProblem(again, "verification_not_pending");
-      assert.equal(again.json["detail"], "The verification is canceled.");
+      assert.equal(again.json["detail"], "The verification is canceled: start a new one with POST /v1/verifications.");
     }
     assert.deepEqual(await godwit.rows("select from fallbacks where message_id = $1", [rowId(messageId)]), []);
   });

@@ -37,7 +37,7 @@ export function assertProblem(reply: Reply, code: ErrorCode): void {
 /** Asserts a refusal by a business rule, and that its detail names the status of the message. */
 export function assertRefused(reply: Reply, code: ErrorCode, status: string): void {
   assertProblem(reply, code);
-  assert.match(String(reply.json["detail"]), new RegExp(`\\b${status}\\b`));
+  assert.match(String(reply.json["detail"]), new RegExp(`^The message is ${status}; only `));
 }
 
 export const faultsOf = ({ json }: Pick<Reply, "json">): Fault[] => (json["errors"] ?? []) as Fault[];
