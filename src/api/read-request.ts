@@ -142,7 +142,7 @@ export type ParsedBody = { value: unknown; isSuspect: boolean };
 
 /** Parses a body. The caller passes a suspect value to `assertStorable`, for a large body in another turn of the event loop. */
 export function parseJsonBody(bytes: Buffer): ParsedBody {
-  if (bytes.length === 0) throw invalidBody("a JSON body is required", "required");
+  if (bytes.length === 0) throw invalidBody("a JSON object is required", "required");
   if (!isUtf8(bytes)) throw invalidBody("is not UTF-8", "invalid_encoding");
   const { isTooDeep, hasTooMany, mayHaveInfinity } = scanJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
   if (isTooDeep) throw invalidBody(`is nested more than ${MAX_DEPTH} levels deep`, "too_deep");

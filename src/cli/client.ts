@@ -1,7 +1,7 @@
 /** Requests to the API of a running service: one attempt, or attempts with the same idempotency key until there is a final response. */
 import type { Flags } from "../config.ts";
 import { StartupError } from "../database/startup-error.ts";
-import type { Fault } from "../http/problem.ts";
+import { WHOLE_BODY, type Fault } from "../http/problem.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
 import { NO_LIMITS } from "../lib/scan-json.ts";
@@ -234,4 +234,4 @@ export function explainProblem({ status, json, headers }: ApiResponse, nameOf: (
 }
 
 const faultField = (fault: Fault): string =>
-  "pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") || "body" : "parameter" in fault ? fault.parameter : fault.header;
+  "pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") || WHOLE_BODY : "parameter" in fault ? fault.parameter : fault.header;

@@ -74,7 +74,7 @@ const fault = (location: { pointer: string } | { parameter: string } | { header:
 });
 const SUMMARIES: readonly (readonly [faults: Fault[], detail: string])[] = [
   [[fault({ pointer: "/metadata/key" })], "metadata/key: is wrong"],
-  [[fault({ pointer: "" })], "body: is wrong"],
+  [[fault({ pointer: "" })], "request body: is wrong"],
   [[fault({ parameter: "cursor" })], "cursor: is wrong"],
   [[fault({ header: "Idempotency-Key" })], "Idempotency-Key: is wrong"],
   [[fault({ pointer: "/a" }), fault({ pointer: "/b" }), fault({ pointer: "/c" })], "a: is wrong (and 2 more)"],

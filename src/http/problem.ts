@@ -86,8 +86,11 @@ function fitting(errors: readonly Fault[], maxBytes: number): readonly Fault[] {
   return end === -1 ? errors : errors.slice(0, end);
 }
 
+/** Names a request body as a whole: `body` is also the name of a field. */
+export const WHOLE_BODY = "request body";
+
 const location = (fault: Fault): string =>
-  "pointer" in fault ? fault.pointer.slice(1) || "body" : "parameter" in fault ? fault.parameter : fault.header;
+  "pointer" in fault ? fault.pointer.slice(1) || WHOLE_BODY : "parameter" in fault ? fault.parameter : fault.header;
 
 /** The fault with a suggestion, or the first one: a mistyped name explains other faults, such as that of the missing field. */
 const summary = (errors: readonly Fault[]): string => {

@@ -126,6 +126,8 @@ function describe(error: ErrorObject, location: InputLocation, mayGuess: boolean
     case "additionalProperties":
       return { code: "unknown_field", detail: unknownField(String(params["additionalProperty"]), { parentSchema, location, mayGuess }) };
     case "type":
+      // A parameter that is given several times is read as a list.
+      if (location === "query" && Array.isArray(data)) return { code: "invalid_type", detail: "is given more than once: give it once" };
       return { code: "invalid_type", detail: `must be ${typeNames(params["type"])}` };
     case "enum":
       return {

@@ -33,6 +33,17 @@ const ROWS: readonly (readonly [what: string, call: () => Promise<Reply>, detail
   ],
   ["a mistyped value", () => message({ channel: "SMS" }), /^channel: is not known; did you mean sms\? It must be one of sms, whatsapp/],
   ["a mistyped query parameter", () => get("/v1/messages?stauts=sent"), /^stauts: is not a known parameter; did you mean status\?/],
+  [
+    "a parameter that is given twice",
+    () => get("/v1/messages?status=failed&status=sent"),
+    /^status: is given more than once: give it once\.$/,
+  ],
+  ["a body that is a list", () => post("/v1/messages", []), /^Request body: must be an object\.$/],
+  [
+    "an empty body",
+    () => godwit.request("POST", "/v1/messages", { key, body: "", headers: { "content-type": "application/json" } }),
+    /^Request body: a JSON object is required\.$/,
+  ],
   ["a mistyped status in a query", () => get("/v1/messages?status=deliverd"), /^status: is not known; did you mean delivered\?/],
   [
     "a mistyped event type in a query",
