@@ -8,19 +8,32 @@ const MAX_SEGMENTS = 8;
 const MAX_LENGTH = 200;
 const VERSION = "v1";
 
+/** Names of other messaging APIs, and the paths that they mean here. */
+const PATH_SYNONYMS: Readonly<Record<string, string>> = {
+  webhooks: "webhook_endpoints",
+  endpoints: "webhook_endpoints",
+  sms: "messages",
+  api_keys: "keys",
+  files: "media",
+  opt_outs: "suppressions",
+  verify: "verifications",
+  carriers: "links",
+};
+
 /** `known`: paths such as `/v1/messages/{id}`. One word may be mistyped, and the version or the last slash may be wrong. */
 export function similarPath(url: string, known: readonly string[]): string | undefined {
   const path = url.split("?", 1)[0] as string;
   if (path.length > MAX_LENGTH) return undefined;
   const words = path.split("/").filter((word) => word !== "");
   if (words.length === 0 || words.length > MAX_SEGMENTS) return undefined;
-  const typed = words[0] === VERSION ? words : [VERSION, ...words];
+  const [first = "", ...others] = words[0] === VERSION ? words.slice(1) : words;
+  const typed = [VERSION, Object.hasOwn(PATH_SYNONYMS, first) ? (PATH_SYNONYMS[first] as string) : first, ...others];
   const candidates = known.map((each) => ({ each, parts: each.split("/").slice(1) })).filter(({ parts }) => parts.length === typed.length);
   const exact = candidates.find(({ parts }) => differences(parts, typed).length === 0);
   if (exact !== undefined) return exact.each;
   const withOne = candidates.flatMap(({ each, parts }) => {
-    const [at, ...others] = differences(parts, typed);
-    return at === undefined || others.length > 0 ? [] : [{ each, at, part: parts[at] as string }];
+    const [at, ...more] = differences(parts, typed);
+    return at === undefined || more.length > 0 ? [] : [{ each, at, part: parts[at] as string }];
   });
   for (const [at, group] of Map.groupBy(withOne, (one) => one.at)) {
     const meant = nearest(typed[at] as string, [...new Set(group.map(({ part }) => part))]);
@@ -39,5 +52,5 @@ export function unmatched(url: string, router: Router, paths: readonly string[])
   if (allowed.length > 0)
     return new Problem("method_not_allowed", { detail: `use ${allowed.join(", ")}`, headers: { allow: allowed.join(", ") } });
   const meant = similarPath(url, paths);
-  return new Problem("not_found", { detail: `no such path${meant === undefined ? "; /docs lists them" : suggest(meant)}` });
+  return new Problem("not_found", { detail: `no such path${meant === undefined ? "; /docs/reference lists the paths" : suggest(meant)}` });
 }

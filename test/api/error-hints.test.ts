@@ -58,7 +58,8 @@ const ROWS: readonly (readonly [what: string, call: () => Promise<Reply>, detail
   ["the messages of a batch", () => post("/v1/batches", { messages: [MESSAGE] }), /^messages: .*did you mean items\?/],
   ["a mistyped template", () => message({ body: undefined, template_id: "verification_cod" }), /did you mean verification_code\?/],
   ["a mistyped path", () => post("/v1/message", MESSAGE), /^No such path; did you mean \/v1\/messages\?$/],
-  ["a path that is near none", () => get("/v1/payments"), /^No such path; \/docs lists them\.$/],
+  ["a path of another API", () => get("/v1/webhooks"), /^No such path; did you mean \/v1\/webhook_endpoints\?$/],
+  ["a path that is near none", () => get("/v1/payments"), /^No such path; \/docs\/reference lists the paths\.$/],
   [
     "a number that is too short",
     () => message({ recipient: "+1999" }),
