@@ -30,7 +30,8 @@ const REASONS = {
   timeout: "it took too long",
   connection_failed: "the connection failed",
   tls_failed: "the TLS connection failed",
-  address_not_allowed: "the address is not allowed",
+  // One text for both: it must not reveal which names exist in the operator's network.
+  address_not_allowed: "the host has no address, or none on the public internet: check its name",
   invalid_response: "the response is not valid HTTP",
 } as const;
 

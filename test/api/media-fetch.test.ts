@@ -104,6 +104,7 @@ const REFUSED: readonly (readonly [what: string, url: string, reason: RegExp])[]
   ["an IPv6 address of this machine", "https://[::1]/a", /not on the public internet/],
   ["an IPv4 address in an IPv6 address", "https://[::ffff:10.0.0.1]/a", /not on the public internet/],
   ["a URL with a user", "https://user:password@example.com/a", /no user/],
+  ["a host without an address", "https://files.invalid/a", /the host has no address, or none on the public internet: check its name/],
   ["a closed port", "http://127.0.0.1:1/a", /connection failed/],
 ];
 
