@@ -106,6 +106,6 @@ const marked = (text: string, verbs: readonly string[] = []): string =>
       /(?<![\w`/.-])(?:--[a-z][a-z-]*|[A-Z]+_[A-Z_]+|[a-z]+:[a-z]+|- (?=reads|is))/g,
       (word) => `\`${word.trim()}\`${word.endsWith(" ") ? " " : ""}`,
     )
-    .replaceAll(/docs\/([a-z-]+)\.md/g, "[$1]($1.md)");
+    .replaceAll(/docs\/([a-z-]+)\.md(#[a-z0-9-]+)?/g, "[$1]($1.md$2)");
 
 if (import.meta.main) for (const { path, shouldBe } of await readPages()) writeFileSync(join(DOCS, path), shouldBe);

@@ -18,7 +18,10 @@ before(async () => {
 });
 
 test("docs/cli.md and the pages of the commands are the output of npm run cli-page", async () => {
-  for (const { path, is, shouldBe } of await readPages()) assert.equal(is, shouldBe, path);
+  for (const { path, is, shouldBe } of await readPages()) {
+    assert.equal(is, shouldBe, path);
+    assert.doesNotMatch(is, /\]\([^)]*\)#/, `${path} has a link whose anchor is outside it`);
+  }
 });
 
 test("the README and the page on operation link to docs/cli.md, and docs/settings.md has every setting", () => {
