@@ -20,6 +20,8 @@ export type Matched = {
   path: string;
   /** The operation of an API route whose requests are in the request log. */
   operation?: string | undefined;
+  /** The request stores and sends nothing. */
+  isReadOnly?: boolean;
   writeProblem?: Page["writeProblem"] | undefined;
   /** The response to a refused request, for a compatible API. */
   writeRefusal?: NonNullable<Route["compatible"]>["writeRefusal"] | undefined;

@@ -43,14 +43,14 @@ export function report(exchange: Exchange, route: string, outcome: Outcome, { lo
   const { status } = outcome;
   const isLogged = !PROBES.has(route) && (status >= 400 || logSample === 1 || Math.random() < logSample);
   if (isLogged) writeLogLine(requestLine(exchange, route, outcome));
-  if (credential !== undefined && matched?.operation !== undefined && !isViewOfConsole(exchange, status))
+  if (credential !== undefined && matched?.operation !== undefined && !isViewOfConsole(exchange, matched, status))
     note(credential, status, () => answeredRequest(exchange, matched, outcome));
 }
 
-/** Whether the console shows something to a person. It reads again every few seconds, and would fill the request log. Its event streams end when
- *  the person leaves. */
-const isViewOfConsole = ({ method, request }: Exchange, status: number): boolean =>
-  method === "GET" && (status < 400 || status === CLIENT_CLOSED) && request.headers["sec-fetch-site"] === "same-origin";
+/** Whether the console shows something to a person. It reads again every few seconds, validates a message while the person types, and would fill
+ *  the request log. Its event streams end when the person leaves. */
+const isViewOfConsole = ({ request }: Exchange, { isReadOnly = false }: Matched, status: number): boolean =>
+  isReadOnly && (status < 400 || status === CLIENT_CLOSED) && request.headers["sec-fetch-site"] === "same-origin";
 
 /** The fields of a request's log line, as JSON. Every value is a number, a known word, or consists of characters that JSON does not escape. */
 function requestLine(exchange: Exchange, route: string, { status, tookMs }: Outcome): string {

@@ -131,6 +131,8 @@ export type Route = {
   isCompressible?: true;
   /** Left out of the request log: the route reads that log. */
   isUnlogged?: true;
+  /** A POST that stores and sends nothing. The console repeats it while a person types; the request log leaves it out there, like a GET. */
+  isReadOnly?: true;
   /** The messages of the route belong to the trace that the request names. */
   keepsTrace?: true;
   body?: Schema;

@@ -196,6 +196,7 @@ export class Server {
       method: route.method,
       path: routerPath(route.path),
       operation: route.isUnlogged === true ? undefined : route.operationId,
+      isReadOnly: route.method === "GET" || route.isReadOnly === true,
       writeRefusal: route.compatible?.writeRefusal,
       admit: async (exchange) => {
         if (route.upload !== undefined) this.#uploads.recognize(exchange);

@@ -92,6 +92,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     description:
       "Checks a message without sending it. The response contains the final text, its segments and encoding, every character that forces UCS-2, the link and sender that would be used, and all faults. Use it while a person writes a text, or to find out why a message is refused. A message with faults is still a 200 response, with `valid: false`. See [Validate a message](/docs/sending#validate-a-message-without-sending).",
     isIdempotent: false,
+    isReadOnly: true,
     reportsFaults: true,
     reply: { status: 200, description: "The result of the validation.", schema: MessageValidation },
     problems: [],

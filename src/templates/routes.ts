@@ -116,6 +116,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
       "Returns the text that would be sent, whatever the status of the template. Without `template_variables` the examples of the template are used. Nothing is sent or stored. See [Templates](/docs/templates).",
     params: TemplateParams,
     body: PreviewBody,
+    isReadOnly: true,
     reply: { status: 200, description: "The template with its variables filled in.", schema: TemplatePreview },
     problems: ["not_found", "template_channel_mismatch", "template_variables_mismatch", "template_text_too_long"],
     handle: async ({ params, credential, body }) => jsonResponse(previewOf(await findOwnTemplate(db, credential, params.id), body)),

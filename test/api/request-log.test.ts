@@ -57,6 +57,31 @@ describe("an entry of the request log", () => {
     );
   });
 
+  test("of a validation or a preview is there, unless the console repeats it while a person types", async () => {
+    const template = await godwit.request("POST", "/v1/templates", {
+      key,
+      body: { name: "typed", language: "en", category: "utility", channels: ["sms"], body: "Hello" },
+    });
+    const calls: [path: string, body: object][] = [
+      ["/v1/messages/validate", sms()],
+      [`/v1/templates/${String(template.json["id"])}/preview`, { channel: "sms" }],
+    ];
+    for (const [path, body] of calls) {
+      const byConsole = await godwit.request("POST", path, { key, body, headers: { "sec-fetch-site": "same-origin" } });
+      assert.equal(byConsole.status, 200, byConsole.text);
+      const byProgram = await godwit.request("POST", path, { key, body });
+      await entryOf(byProgram);
+      const found = await godwit.request("GET", `/v1/requests/${requestIdOf(byConsole)}`, { key });
+      assertProblem(found, "not_found");
+    }
+    const refused = await godwit.request("POST", "/v1/messages", {
+      key,
+      body: { ...sms(), body: "" },
+      headers: { "sec-fetch-site": "same-origin" },
+    });
+    assert.equal((await entryOf(refused)).operation, "sendMessage");
+  });
+
   test("names the operation, the status, the sizes, the key and the message that was created", async () => {
     const reply = await godwit.request("POST", "/v1/messages", { key, body: sms(), headers: { "user-agent": "shop/1.2" } });
     const entry = await entryOf(reply);
