@@ -1,6 +1,6 @@
 /** The console: the sign-in page, and the other pages for a signed-in user. */
 import type { JSX } from "preact";
-import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
+import { useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { AuditPage } from "./audit/audit-page.tsx";
 import { BatchPage } from "./batches/batch-page.tsx";
 import { BatchesPage } from "./batches/batches-page.tsx";
@@ -13,7 +13,7 @@ import { EndpointPage } from "./endpoints/endpoint-page.tsx";
 import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
 import { useResource } from "./lib/resource.ts";
-import { Link, redirect, useAddress } from "./lib/router.tsx";
+import { leaveRecord, Link, redirect, useAddress } from "./lib/router.tsx";
 import { useOnChange } from "./lib/timing.ts";
 import { forgetKeptDraft } from "./messages/draft.ts";
 import { FilePage } from "./media/file-page.tsx";
@@ -25,7 +25,7 @@ import { RequestPage } from "./requests/request-page.tsx";
 import { RequestsPage } from "./requests/requests-page.tsx";
 import { SendPage } from "./send/send-page.tsx";
 import { LiveProvider } from "./session/live.tsx";
-import { resume, type EndReason, type OnEnd, type Session } from "./session/session.ts";
+import { resume, type EndReason, type Identity, type OnEnd, type Session } from "./session/session.ts";
 import { SessionContext, SessionsContext, useSession } from "./session/use-session.ts";
 import { SECTIONS } from "./shell/sections.ts";
 import { Shell } from "./shell/shell.tsx";
@@ -53,13 +53,17 @@ export function App(): JSX.Element {
     setEnded(reason);
   };
   const [{ sessions, current }, setOpen] = useState(() => resume(onEnd));
+  const shown = useRef<Identity | undefined>(undefined);
+  if (current !== undefined) shown.current = current.identity;
   const select = (session: Session): void => {
+    leaveRecordOf(shown.current, session.identity);
     session.putFirst();
     setOpen({ sessions, current: session });
   };
   const begin = (session: Session): void => {
     // The new session of a key takes the place of its old one.
     for (const other of sessions) if (other.identity.keyId === session.identity.keyId) other.end("ended");
+    leaveRecordOf(shown.current, session.identity);
     setOpen((open) => ({ sessions: [...open.sessions, session], current: session }));
   };
   const add = (): void => {
@@ -80,6 +84,11 @@ export function App(): JSX.Element {
       </SessionContext>
     </SessionsContext>
   );
+}
+
+/** An environment has no records of another one, so the page of a record becomes its list. */
+function leaveRecordOf(before: Identity | undefined, { accountId, environment }: Identity): void {
+  if (before !== undefined && (before.accountId !== accountId || before.environment !== environment)) leaveRecord();
 }
 
 /** Shows the page of the current address. An error of a page is shown in its place; the menu and the other pages keep working. */

@@ -282,7 +282,7 @@ export interface paths {
         };
         /**
          * Download a file
-         * @description Returns the bytes of a file. A picture, recording or film has its type; documents come as a download. Texts of any kind, such as HTML and SVG, come as plain text. See [Media](/docs/media).
+         * @description Returns the bytes of a file. A picture, recording or video has its type; documents come as a download. Texts of any kind, such as HTML and SVG, come as plain text. See [Media](/docs/media).
          *
          *     Required scope: `media:read`.
          */
@@ -1488,7 +1488,7 @@ export interface components {
             /** @description The text. */
             text: string;
         };
-        /** @description A picture, recording, film, document or sticker. Exactly one of `media_id` and `url` is required. */
+        /** @description A picture, recording, video, document or sticker. Exactly one of `media_id` and `url` is required. */
         NewMediaContent: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -1537,7 +1537,7 @@ export interface components {
             /** @description The text. */
             text: string;
         };
-        /** @description A picture, film or document. */
+        /** @description A picture, video or document. */
         NewMediaHeader: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -1957,7 +1957,7 @@ export interface components {
         };
         /** @description The content of a message that is more than a text. See [Content](/docs/content). */
         Content: components["schemas"]["MediaContent"] | components["schemas"]["ButtonsContent"] | components["schemas"]["ListContent"] | components["schemas"]["LocationContent"] | components["schemas"]["ContactsContent"] | components["schemas"]["ReactionContent"] | components["schemas"]["TemplateContent"] | components["schemas"]["ReplyContent"] | components["schemas"]["FormContent"] | components["schemas"]["OrderContent"] | components["schemas"]["SystemContent"] | components["schemas"]["UnsupportedContent"];
-        /** @description A picture, recording, film, document or sticker. */
+        /** @description A picture, recording, video, document or sticker. */
         MediaContent: {
             /** @constant */
             type: "media";
@@ -2711,7 +2711,7 @@ export interface components {
              */
             file_name?: string | null;
         };
-        /** @description A picture, recording, film, document or sticker, to send or received. */
+        /** @description A picture, recording, video, document or sticker, to send or received. */
         Media: {
             /**
              * @description The id of the media.

@@ -57,6 +57,14 @@ const sentWith = async (text: string): Promise<{ count: number; most: number }> 
   return row ?? { count: 0, most: 0 };
 };
 
+test("without a template, the content is a text", (context) =>
+  visits.visit(context, async (visitor) => {
+    const { page } = visitor;
+    await visitor.signIn(await visits.godwit.key({ environment: "live" }), "bulk");
+    await page.getByLabel("Text", { exact: true }).waitFor();
+    assert.equal(await page.getByLabel("Content").inputValue(), "text");
+  }));
+
 describe("a file", () => {
   test("is mapped to a template, checked row by row, shown as messages, and sent", (context) =>
     visits.visit(context, async (visitor) => {

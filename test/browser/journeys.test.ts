@@ -22,7 +22,7 @@ describe("the overview", () => {
       const errors = page.getByRole("region", { name: "Errors by code" });
       await visitor.sees("invalid_destination", errors);
       await until("half of the messages to be delivered", async () => ((await page.getByText("50%").count()) > 0 ? true : undefined));
-      await visitor.sees(/^median; p95: –$/);
+      await visitor.sees("median; too few messages for p95");
       await visitor.sees("done", step);
       await visits.godwit.send(visits.key, { recipient: "+15005550006", send_at: new Date(Date.now() + 3_600_000).toISOString() });
       await visitor.sees("1 message scheduled");

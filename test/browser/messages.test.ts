@@ -58,6 +58,7 @@ describe("the session", () => {
       await visitor.button("Sign in").click();
       const choice = page.getByLabel("Switch to");
       await environment(visitor, "live");
+      await visitor.heading("Messages").waitFor();
       await choice.selectOption({ index: 0 });
       await environment(visitor, "test");
       await page.reload();

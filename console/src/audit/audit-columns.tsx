@@ -1,7 +1,7 @@
 /** The columns of the table of audit events. */
 import type { AuditEvent } from "godwit-sdk";
 import type { JSX } from "preact";
-import { words } from "../lib/format.ts";
+import { plural, words } from "../lib/format.ts";
 import { Moment } from "../ui/moment.tsx";
 import { ResourceLink } from "../ui/resource-link.tsx";
 import { Status } from "../ui/status.tsx";
@@ -42,13 +42,15 @@ const Target = ({ of: { type, id } }: { of: AuditEvent["target"] }): JSX.Element
   </>
 );
 
-/** The names of the changed fields, which unfold to their new values. */
+const FEW = 2;
+
+/** The names of the changed fields, or their number, which unfold to their new values. */
 function Changes({ of: changes }: { of: AuditEvent["changes"] }): JSX.Element {
   const fields = Object.entries(changes);
   if (fields.length === 0) return <span class="quiet">–</span>;
   return (
     <details class="in-cell">
-      <summary>{fields.map(([name]) => words(name)).join(", ")}</summary>
+      <summary>{fields.length > FEW ? plural(fields.length, "field") : fields.map(([name]) => words(name)).join(", ")}</summary>
       <dl class="raw">
         {fields.map(([name, value]) => (
           <div key={name}>

@@ -5,7 +5,8 @@ import { fromLocalInput } from "../lib/format.ts";
 
 export type BulkDraft = {
   channel: "sms" | "whatsapp";
-  kind: "template" | "text" | "column";
+  /** Undefined until the user chooses: a template if there is one, otherwise a text. */
+  kind: "template" | "text" | "column" | undefined;
   template: string;
   body: string;
   sender: string;
@@ -19,7 +20,7 @@ export type BulkDraft = {
 
 export const EMPTY_DRAFT: BulkDraft = {
   channel: "sms",
-  kind: "template",
+  kind: undefined,
   template: "",
   body: "",
   sender: "",

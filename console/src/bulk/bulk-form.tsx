@@ -46,7 +46,7 @@ export const ContentFields = ({ draft, templates, onChange }: FormProps & { temp
     />
     <SelectField
       label="Content"
-      value={draft.kind}
+      value={draft.kind ?? ""}
       onValue={(kind) => onChange({ kind: kind as BulkDraft["kind"] })}
       options={[
         ["template", "A template with variables from columns"],

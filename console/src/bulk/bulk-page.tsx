@@ -54,10 +54,13 @@ export function BulkPage(): JSX.Element {
 type ChosenFile = { file: File; headings: readonly string[] };
 
 function NewSend({ onRun }: { onRun: (run: BulkRun) => void }): JSX.Element {
-  const [draft, setDraft] = useState<BulkDraft>(EMPTY_DRAFT);
+  const [given, setDraft] = useState<BulkDraft>(EMPTY_DRAFT);
   const [chosen, setChosen] = useState<ChosenFile | undefined>(undefined);
   const [fileFault, setFileFault] = useState<string | undefined>(undefined);
   const templates = useTemplates();
+  // While the templates load, the field waits for them.
+  const mayHaveTemplates = templates.mayRead && templates.data?.length !== 0;
+  const draft: BulkDraft = { ...given, kind: given.kind ?? (mayHaveTemplates ? "template" : "text") };
   const template = templates.data?.find(({ name }) => name === draft.template);
   const mapping = chosen === undefined ? undefined : mappingOf(draft, chosen.headings, template);
   const fault = draftFault(draft);
@@ -151,14 +154,13 @@ function Checking({ file, settings, sendId, onRun }: CheckingProps): JSX.Element
           </div>
         </section>
       ) : (
-        <>
-          <CheckCard check={check} />
+        <CheckCard check={check}>
           <div class="actions">
             <button type="button" class="primary" disabled={check.preview.valid === 0} onClick={() => setAsked(true)}>
               Send {plural(check.preview.valid, "message")}
             </button>
           </div>
-        </>
+        </CheckCard>
       )}
       {isAsked && check !== undefined && (
         <Confirmation check={check} onClose={() => setAsked(false)} onSend={() => start(new BulkRun(api, file, check), onRun)} />

@@ -27,6 +27,10 @@ const BATCH_LIMITS = { maxRetries: 100, totalTimeoutMs: 900_000 };
 // The service keeps keys for 24 hours. An hour is left for a request on its way.
 const KEY_MS = 23 * 3_600_000;
 
+// A carrier may refuse a message that is being sent for now. It is queued again then.
+const OPEN = ["scheduled", "queued", "sending"] as const;
+const BATCHES_AT_ONCE = 20;
+
 const START: RunState = {
   status: "paused",
   rows: 0,
@@ -119,6 +123,19 @@ export class BulkRun {
     } catch (error) {
       this.#set({ status: "stopped", error });
     }
+  }
+
+  /** Whether a message of the send is not submitted yet. Asks for a few batches at a time, and forgets those that are through: a cancellation
+   *  needs them no more. */
+  async hasOpenMessages(): Promise<boolean> {
+    for (let asked = 0; asked < BATCHES_AT_ONCE; asked += 1) {
+      const id = this.#batches.at(-1);
+      if (id === undefined) return false;
+      const { statuses } = await this.#api.batches.get(id, { signal: this.#leaving.signal });
+      if (OPEN.some((status) => (statuses[status] ?? 0) > 0)) return true;
+      if (this.#batches.at(-1) === id) this.#batches.pop();
+    }
+    return true;
   }
 
   downloadResults(): void {

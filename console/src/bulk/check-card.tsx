@@ -1,5 +1,5 @@
 /** The preview of a checked file: its counts, its faults, and its first messages as a phone shows them. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { SHOWN_FAULTS, type BulkPreview } from "../../../src/bulk/preview.ts";
 import { estimateCost, type Sample } from "../../../src/bulk/samples.ts";
 import { formatCount, plural } from "../lib/format.ts";
@@ -10,11 +10,13 @@ import { Segments } from "../ui/segments.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 import type { Check } from "./check-file.ts";
 
-export const CheckCard = ({ check: { preview, samples } }: { check: Check }): JSX.Element => (
+/** The children are beside the counts, so that they are on the first screen. */
+export const CheckCard = ({ check: { preview, samples }, children }: { check: Check; children: ComponentChildren }): JSX.Element => (
   <>
     <section class="card stack" aria-label="Preview">
       <h2>Preview</h2>
       <Counts preview={preview} samples={samples} />
+      {children}
       {samples.map((sample) => (
         <Example key={sample.row.row} sample={sample} />
       ))}

@@ -3,13 +3,17 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { formatCount, formatPercent, plural } from "../lib/format.ts";
+import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
+import { useInterval } from "../lib/timing.ts";
 import { useMay } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Problem } from "../ui/problem.tsx";
 import type { BulkRun, RunState } from "./bulk-run.ts";
 import { useRunState, useUnloadWarning } from "./current-run.ts";
+
+const REFRESH_MS = 5_000;
 
 const STATUS_WORDS: Readonly<Record<RunState["status"], string>> = {
   sending: "Sending…",
@@ -51,8 +55,10 @@ export function RunCard({ run, onClose }: { run: BulkRun; onClose: () => void })
       <Problem error={error} />
       <RunButtons run={run} state={state} onClose={onClose} />
       <p class="hint">
-        The send continues while you use other pages of the console in this tab, and stops when the tab is closed. Then choose the same file
-        with the same settings within 24 hours: each row is sent once. <Link to="batches">The batches</Link> show the delivery.
+        {status !== "done" &&
+          status !== "canceled" &&
+          "The send continues while you use other pages of the console in this tab, and stops when the tab is closed. Then choose the same file with the same settings within 24 hours: each row is sent once. "}
+        <Link to="batches">The batches</Link> show the delivery.
       </p>
     </section>
   );
@@ -62,6 +68,11 @@ function RunButtons({ run, state: { status, counts }, onClose }: { run: BulkRun;
   const mayRead = useMay("messages:read");
   const [isCanceling, setCanceling] = useState(false);
   const isStopped = !run.isActive;
+  const isDone = status === "done";
+  // A send that is done may still have scheduled and queued messages.
+  const open = useResource(isDone && counts.accepted > 0 && mayRead ? "open messages" : null, () => run.hasOpenMessages());
+  useInterval(open.reload, open.data === true ? REFRESH_MS : null);
+  const mayCancel = isStopped && status !== "canceled" && counts.accepted > 0 && mayRead && (!isDone || open.data === true);
   return (
     <div class="actions">
       {status === "sending" && (
@@ -77,7 +88,7 @@ function RunButtons({ run, state: { status, counts }, onClose }: { run: BulkRun;
       <button type="button" onClick={() => run.downloadResults()}>
         Download results
       </button>
-      {isStopped && status !== "canceled" && counts.accepted > 0 && mayRead && (
+      {mayCancel && (
         <button type="button" onClick={() => setCanceling(true)}>
           Cancel messages
         </button>

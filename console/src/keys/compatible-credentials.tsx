@@ -79,7 +79,7 @@ const COLUMNS: readonly Column<CompatibleCredential>[] = [
     ),
   },
   { name: "Settings", cell: ({ settings }) => <Settings of={Object.entries(settings)} /> },
-  { name: "Scopes", cell: ({ scopes }) => <FoldedList of={scopes} one="scope" /> },
+  { name: "Scopes", cell: ({ scopes }) => <FoldedList of={scopes} one="scope" areShort /> },
   { name: "Callbacks", cell: ({ endpoint_id: id }) => <ResourceLink type="webhook_endpoint" id={id} name="Endpoint" /> },
   { name: "Created", cell: (credential) => <Created of={credential} /> },
   { name: "Last used", cell: ({ last_used_at: at }) => <When iso={at} otherwise="never" /> },

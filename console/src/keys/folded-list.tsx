@@ -4,12 +4,20 @@ import { plural } from "../lib/format.ts";
 
 const FEW = 3;
 
-export function FoldedList({ of: words, one }: { of: readonly string[]; one: string }): JSX.Element {
+type FoldedListProps = {
+  of: readonly string[];
+  one: string;
+  /** The words are short, and break only between their parts. */
+  areShort?: boolean;
+};
+
+export function FoldedList({ of: words, one, areShort = false }: FoldedListProps): JSX.Element {
   const list = (
-    <ul class="words">
+    <ul class={areShort ? "words short" : "words"}>
       {words.map((word) => (
         <li key={word}>
-          <code>{word}</code>
+          {/* A scope can break after its colon. */}
+          <code>{word.split(":").flatMap((part, at) => (at === 0 ? [part] : [":", <wbr key={at} />, part]))}</code>
         </li>
       ))}
     </ul>
@@ -17,7 +25,7 @@ export function FoldedList({ of: words, one }: { of: readonly string[]; one: str
   if (words.length <= FEW) return list;
   return (
     <details class="in-cell">
-      <summary>{plural(words.length, one)}</summary>
+      <summary class="whole">{plural(words.length, one)}</summary>
       {list}
     </details>
   );

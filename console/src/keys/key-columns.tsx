@@ -24,7 +24,7 @@ export const keyColumns = (own: Identity, onOpen: OpenDialog | undefined): Colum
   },
   { name: "Key", cell: ({ hint }) => <code class="whole">{hint}</code> },
   { name: "State", cell: (key) => <Status of={keyState(key)} /> },
-  { name: "Scopes", cell: ({ scopes }) => <FoldedList of={scopes} one="scope" /> },
+  { name: "Scopes", cell: ({ scopes }) => <FoldedList of={scopes} one="scope" areShort /> },
   { name: "Addresses", cell: ({ allowed_ips: blocks }) => <Addresses of={blocks} /> },
   { name: "Created", cell: (key) => <Created of={key} /> },
   { name: "Last used", cell: ({ last_used_at: at }) => <When iso={at} otherwise="never" /> },

@@ -44,6 +44,9 @@ export function redirect(path: string): void {
   notifyMoved();
 }
 
+/** Opens the list of the records of which the current page shows one. */
+export const leaveRecord = (): void => navigate(currentAddress().path.split("/")[0] ?? "");
+
 export function useAddress(): Address {
   const [address, setAddress] = useState(currentAddress);
   useEffect(() => {

@@ -2,7 +2,7 @@
 import type { Queue, Usage } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { formatCount, formatDuration, formatPercent, plural } from "../lib/format.ts";
-import { formatP95 } from "../lib/outcomes.ts";
+import { formatP95, p95Of } from "../lib/outcomes.ts";
 import { PRESETS, type TimeRange } from "../lib/time-range.ts";
 
 export function Tiles({ usage, queue, range }: { usage: Usage | undefined; queue: Queue; range: TimeRange }): JSX.Element {
@@ -22,7 +22,11 @@ export function Tiles({ usage, queue, range }: { usage: Usage | undefined; queue
         of completed messages
       </Tile>
       <Tile name="Time to delivered" value={times === null ? "–" : formatDuration(times.p50)}>
-        {totals === undefined || times === null ? "no delivered messages" : `median; p95: ${formatP95(totals)}`}
+        {totals === undefined || times === null
+          ? "no delivered messages"
+          : p95Of(totals) === null
+            ? "median; too few messages for p95"
+            : `median; p95: ${formatP95(totals)}`}
       </Tile>
       <Tile name="In the queue" value={formatCount(queue.queued + queue.sending)}>
         {queue.scheduled > 0 ? `${plural(queue.scheduled, "message")} scheduled` : "none scheduled"}

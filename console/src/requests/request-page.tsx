@@ -1,7 +1,7 @@
 /** The page of one API request: its response, its faults, and its masked body if it was refused. */
 import type { LoggedRequest } from "godwit-sdk";
 import type { JSX } from "preact";
-import { formatCount, formatDuration, words } from "../lib/format.ts";
+import { formatCount, formatDuration } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
 import { useApi } from "../session/use-session.ts";
@@ -31,34 +31,38 @@ export function RequestPage({ id }: { id: string }): JSX.Element {
   );
 }
 
-const Refusal = ({ of: { problem, body }, code }: { of: LoggedRequest; code: string }): JSX.Element => (
-  <section class="card stack" aria-label="Refusal">
-    <div class="notice bad">
-      <p>
-        <strong>
-          <ErrorCode code={code} />
-        </strong>
-        : {problem?.detail}
-      </p>
-    </div>
-    {problem !== null && problem.errors.length > 0 && (
-      <dl class="raw" aria-label="Faults">
-        {problem.errors.map(({ pointer, parameter, header, detail }) => (
-          <div key={`${pointer ?? parameter ?? header} ${detail}`}>
-            <dt>{pointer ?? parameter ?? header ?? "request"}</dt>
-            <dd>{detail}</dd>
-          </div>
-        ))}
-      </dl>
-    )}
-    {body !== null && (
-      <>
-        <h2>Body, masked</h2>
-        <pre>{indented(body)}</pre>
-      </>
-    )}
-  </section>
-);
+function Refusal({ of: { problem, body }, code }: { of: LoggedRequest; code: string }): JSX.Element {
+  const faults = problem?.errors ?? [];
+  return (
+    <section class="card stack" aria-label="Refusal">
+      <div class="notice bad">
+        <p>
+          <strong>
+            <ErrorCode code={code} />
+          </strong>
+          {/* The detail names the first fault. */}
+          {faults.length < 2 && <>: {problem?.detail}</>}
+        </p>
+      </div>
+      {faults.length > 1 && (
+        <dl class="raw" aria-label="Faults">
+          {faults.map(({ pointer, parameter, header, detail }) => (
+            <div key={`${pointer ?? parameter ?? header} ${detail}`}>
+              <dt>{pointer ?? parameter ?? header ?? "request"}</dt>
+              <dd>{detail}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {body !== null && (
+        <>
+          <h2>Body, masked</h2>
+          <pre>{indented(body)}</pre>
+        </>
+      )}
+    </section>
+  );
+}
 
 /** A body that was shortened is no JSON, and is shown as it is stored. */
 function indented(body: string): string {
@@ -93,7 +97,8 @@ const RequestFacts = ({ of }: { of: LoggedRequest }): JSX.Element => (
         [
           "Key",
           <>
-            <ResourceLink type="key" id={of.key.id} name={of.key.name ?? undefined} /> <span class="quiet">{words(of.key.type)}</span>
+            <ResourceLink type="key" id={of.key.id} name={of.key.name ?? undefined} />{" "}
+            {of.key.type === "token" && <span class="quiet">by an access token</span>}
           </>,
         ],
         ["Address", of.peer],

@@ -5,6 +5,7 @@ import { Link, replaceQuery, useAddress } from "../lib/router.tsx";
 import { useDebounced } from "../lib/timing.ts";
 import { useApi, useSession } from "../session/use-session.ts";
 import { ErrorCode } from "../ui/error-code.tsx";
+import { Path } from "../ui/id.tsx";
 import { Moment } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { More, useList } from "../ui/pages.tsx";
@@ -20,13 +21,14 @@ const COLUMNS: readonly Column<LoggedRequest>[] = [
     cell: ({ id, method, path }) => (
       <Link to={`requests/${id}`}>
         <code>
-          {method} {path}
+          {method}&nbsp;
+          <Path of={path} />
         </code>
       </Link>
     ),
   },
   { name: "Status", cell: ({ status }) => <ResponseStatus of={status} /> },
-  { name: "Error", cell: ({ code }) => (code === null ? <span class="quiet">–</span> : <ErrorCode code={code} />) },
+  { name: "Error", cell: ({ code }) => (code === null ? <span class="quiet">–</span> : <ErrorCode code={code} />), isShort: true },
   { name: "Key", cell: ({ key }) => <ResourceLink type="key" id={key.id} name={key.name ?? undefined} /> },
   { name: "Took", cell: ({ duration_ms: ms }) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`, isShort: true },
 ];

@@ -4,6 +4,9 @@ import { useSession } from "../session/use-session.ts";
 import { TextField } from "../ui/field.tsx";
 import { SIMULATOR_RECIPIENTS, type SimulatorRecipient } from "./simulator-recipients.ts";
 
+// The others are behind a fold, so that the text of the message is on the first screen.
+const SHOWN = 6;
+
 type RecipientProps = {
   value: string;
   error: string | undefined;
@@ -19,20 +22,34 @@ export function RecipientField({ value, error, onValue, onSimulated }: Recipient
       {identity.environment === "test" && (
         <fieldset class="chips">
           <legend>Test numbers</legend>
-          {SIMULATOR_RECIPIENTS.map((recipient) => (
-            <button
-              key={recipient.number}
-              type="button"
-              class="small"
-              aria-pressed={value === recipient.number}
-              title={recipient.number}
-              onClick={() => onSimulated(recipient)}
-            >
-              {recipient.outcome}
-            </button>
-          ))}
+          <Recipients of={SIMULATOR_RECIPIENTS.slice(0, SHOWN)} value={value} onSimulated={onSimulated} />
+          <details>
+            <summary>{SIMULATOR_RECIPIENTS.length - SHOWN} other outcomes</summary>
+            <div class="chips">
+              <Recipients of={SIMULATOR_RECIPIENTS.slice(SHOWN)} value={value} onSimulated={onSimulated} />
+            </div>
+          </details>
         </fieldset>
       )}
     </>
   );
 }
+
+type RecipientsProps = { of: readonly SimulatorRecipient[] } & Pick<RecipientProps, "value" | "onSimulated">;
+
+const Recipients = ({ of: recipients, value, onSimulated }: RecipientsProps): JSX.Element => (
+  <>
+    {recipients.map((recipient) => (
+      <button
+        key={recipient.number}
+        type="button"
+        class="small"
+        aria-pressed={value === recipient.number}
+        title={recipient.number}
+        onClick={() => onSimulated(recipient)}
+      >
+        {recipient.outcome}
+      </button>
+    ))}
+  </>
+);

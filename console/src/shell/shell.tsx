@@ -1,7 +1,7 @@
 /** The frame of every page: the menu, the session, and the state of the event stream. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Link, navigate, useAddress } from "../lib/router.tsx";
+import { Link, useAddress } from "../lib/router.tsx";
 import { useLiveState, type LiveState } from "../session/live.tsx";
 import type { Session } from "../session/session.ts";
 import { namesOf, useSession, useSessions } from "../session/use-session.ts";
@@ -113,21 +113,16 @@ function Account(): JSX.Element {
   );
 }
 
-/** Shows the data of another key. Its environment has no records of this one, so the page of a record becomes its list. */
+/** Shows the data of another key. */
 function SessionChoice(): JSX.Element | null {
   const session = useSession();
   const { all, select } = useSessions();
-  const { path } = useAddress();
   if (all.length < 2) return null;
   const names = namesOf(all);
-  const choose = (index: number): void => {
-    navigate(path.split("/")[0] ?? "");
-    select(all[index] as Session);
-  };
   return (
     <label>
       <span class="unseen">Switch to</span>
-      <select value={all.indexOf(session)} onChange={(event) => choose(Number(event.currentTarget.value))}>
+      <select value={all.indexOf(session)} onChange={(event) => select(all[Number(event.currentTarget.value)] as Session)}>
         {names.map((name, index) => (
           <option key={all[index]?.identity.keyId} value={index}>
             {name}

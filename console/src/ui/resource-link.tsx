@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { Link } from "../lib/router.tsx";
 import { useSession } from "../session/use-session.ts";
+import { Id } from "./id.tsx";
 
 type Place = { path: string; scope: string };
 
@@ -21,7 +22,7 @@ const PLACES: Readonly<Record<string, Place>> = {
 export function ResourceLink({ type, id, name }: { type: string; id: string; name?: string | undefined }): JSX.Element {
   const session = useSession();
   const place = PLACES[type];
-  const text = name === undefined ? <code>{id}</code> : <>{name}</>;
+  const text = name === undefined ? <Id of={id} /> : <>{name}</>;
   return place !== undefined && session.may(place.scope) ? <Link to={`${place.path}/${id}`}>{text}</Link> : text;
 }
 

@@ -23,6 +23,10 @@ type TableProps<Row> = {
 const classOf = ({ isNumber, isAction, isShort }: Pick<Column<never>, "isNumber" | "isAction" | "isShort">): string | undefined =>
   isNumber ? "number" : isAction ? "action" : isShort ? "short" : undefined;
 
+/** An empty cell has a dash, so that it does not look like one that is still loading. */
+const orDash = (content: ComponentChildren): ComponentChildren =>
+  content === "" || content === null || content === undefined || content === false ? <span class="quiet">–</span> : content;
+
 export const Table = <Row,>({ label, columns, rows, keyOf, isNarrow = false }: TableProps<Row>): JSX.Element => (
   <div class="table-frame">
     <table aria-label={label} class={isNarrow ? "narrow" : undefined}>
@@ -40,7 +44,7 @@ export const Table = <Row,>({ label, columns, rows, keyOf, isNarrow = false }: T
           <tr key={keyOf(row)}>
             {columns.map((column) => (
               <td key={column.name} data-name={column.isAction ? undefined : column.name} class={classOf(column)}>
-                <div>{column.cell(row)}</div>
+                <div>{column.isAction ? column.cell(row) : orDash(column.cell(row))}</div>
               </td>
             ))}
           </tr>
