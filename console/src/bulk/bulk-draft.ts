@@ -31,7 +31,13 @@ export const EMPTY_DRAFT: BulkDraft = {
 };
 
 /** The parts of a template that the form needs. */
-export type KnownTemplate = { name: string; body: string; variables: readonly { name: string }[]; channels: readonly string[] };
+export type KnownTemplate = {
+  name: string;
+  category: string;
+  body: string;
+  variables: readonly { name: string }[];
+  channels: readonly string[];
+};
 
 export function mappingOf(draft: BulkDraft, headings: readonly string[], template: KnownTemplate | undefined): Mapping {
   const variables = template?.variables.map(({ name }) => name);

@@ -58,9 +58,9 @@ function NewSend({ onRun }: { onRun: (run: BulkRun) => void }): JSX.Element {
   const [chosen, setChosen] = useState<ChosenFile | undefined>(undefined);
   const [fileFault, setFileFault] = useState<string | undefined>(undefined);
   const templates = useTemplates();
-  // While the templates load, the field waits for them.
-  const mayHaveTemplates = templates.mayRead && templates.data?.length !== 0;
-  const draft: BulkDraft = { ...given, kind: given.kind ?? (mayHaveTemplates ? "template" : "text") };
+  // While the templates load, the field waits for them. Every environment has a template for codes, which are not sent in bulk.
+  const mayHaveTemplate = templates.mayRead && (templates.data?.some(({ category }) => category !== "authentication") ?? true);
+  const draft: BulkDraft = { ...given, kind: given.kind ?? (mayHaveTemplate ? "template" : "text") };
   const template = templates.data?.find(({ name }) => name === draft.template);
   const mapping = chosen === undefined ? undefined : mappingOf(draft, chosen.headings, template);
   const fault = draftFault(draft);
