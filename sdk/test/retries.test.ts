@@ -213,10 +213,10 @@ describe("a call is not retried", () => {
   });
 
   test("and names the service that is not running", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    await once(server.close(), "close");
+    const stopped = createServer().listen(0, "127.0.0.1");
+    await once(stopped, "listening");
+    const { port } = stopped.address() as AddressInfo;
+    await once(stopped.close(), "close");
     const baseUrl = `http://127.0.0.1:${port}`;
     const error = await rejection(new Godwit({ apiKey, baseUrl, maxRetries: 0 }).queue.get());
     assert.match(error.message, new RegExp(`^no response from ${baseUrl}: .*ECONNREFUSED.*; is Godwit running there\\?$`));

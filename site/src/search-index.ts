@@ -6,7 +6,7 @@ import { phrasesFor, stem, STOP_WORDS } from "./search-words.ts";
 export type Section = { id: string; path: string; page: string; heading: string; operation?: string; text: string };
 
 /** A part of an excerpt, and whether it is a word that was found. */
-export type ExcerptPart = { text: string; isMatch: boolean };
+type ExcerptPart = { text: string; isMatch: boolean };
 
 export type Found = Pick<Section, "path" | "page" | "heading"> & { excerpt: ExcerptPart[] };
 

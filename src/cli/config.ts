@@ -49,14 +49,15 @@ const faultsText = (file: string, faults: readonly string[]): string =>
 const tablePlaceholders = (kind: string, tables: unknown): string[] =>
   (Array.isArray(tables) ? tables : []).flatMap((table: unknown, index) => {
     const fields = asObject(table);
-    return findPlaceholders(`${kind} ${String(fields["name"] ?? index + 1)}`, fields);
+    const { name } = fields;
+    return findPlaceholders(`${kind} ${typeof name === "string" ? name : index + 1}`, fields);
   });
 
 const findPlaceholders = (at: string, fields: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(fields).flatMap(([name, value]) => {
     if (isObject(value)) return findPlaceholders(`${at}: ${name}`, value);
     const found = [value].flat().find((each) => isPlaceholder(name, each));
-    return found === undefined ? [] : [`${at}: ${name}: is still the placeholder ${String(found)}; replace it by your own value`];
+    return found === undefined ? [] : [`${at}: ${name}: is still the placeholder ${found}; replace it by your own value`];
   });
 
 /** The settings of links are left out, because they contain secrets. */

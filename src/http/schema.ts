@@ -45,7 +45,7 @@ export const Type = {
 /** A readable replacement for "must match pattern …" in faults. The OpenAPI document omits it. */
 export const HINT = "x-hint";
 
-/** The text, or a function that derives it from the value. */
+/** The text, or a function that derives it from the value. The function of a set of values returns the one that was meant, or an empty text. */
 export type Hint = string | ((value: string) => string);
 
 /** The current values of a set that may grow. */

@@ -135,13 +135,17 @@ function describe(error: ErrorObject, location: InputLocation, mayGuess: boolean
         detail: mustBeOneOf(
           mayGuess && data,
           (schema as (string | null)[]).filter((value) => value !== null),
+          meantBy(parentSchema, data),
         ),
       };
     case "discriminator": {
       if (params["tagValue"] === undefined) return { code: "required", detail: "is required" };
       const { oneOf: forms = [] } = parentSchema as { oneOf?: { properties: Record<string, { const?: string }> }[] };
       const tags = forms.map(({ properties }) => String(properties[String(params["tag"])]?.const));
-      return { code: "invalid_value", detail: mustBeOneOf(mayGuess && params["tagValue"], tags) };
+      return {
+        code: "invalid_value",
+        detail: mustBeOneOf(mayGuess && params["tagValue"], tags, meantBy(parentSchema, params["tagValue"])),
+      };
     }
     case "minLength":
       return { code: "too_short", detail: `${subject}must have at least ${limit} character${params["limit"] === 1 ? "" : "s"}` };
@@ -167,6 +171,11 @@ function describe(error: ErrorObject, location: InputLocation, mayGuess: boolean
 
 const hintFor = (hint: Hint = "does not have the expected form", data: unknown): string =>
   typeof hint === "string" ? hint : hint(String(data));
+
+function meantBy(schema: ErrorObject["parentSchema"], value: unknown): string {
+  const hint = schema?.[HINT] as Hint | undefined;
+  return typeof hint === "function" && typeof value === "string" ? hint(value) : "";
+}
 
 /** Names of other messaging APIs, and the fields that they mean here. */
 const SYNONYMS: Readonly<Record<string, string>> = {

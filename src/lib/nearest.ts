@@ -32,10 +32,10 @@ export const suggest = (meant: string): string => `; did you mean ${meant}?`;
 /** Whether a text contains a suggestion. */
 export const hasSuggestion = (text: string): boolean => text.includes("did you mean ");
 
-/** Says that a value must be one of a list, after the one that is near. */
-export function mustBeOneOf(value: unknown, known: readonly string[]): string {
+/** Says that a value must be one of a list, after the one that was meant, or else the one that is near. */
+export function mustBeOneOf(value: unknown, known: readonly string[], meant = ""): string {
   const rule = `must be one of ${known.join(", ")}`;
-  const hint = typeof value === "string" ? didYouMean(value, known) : "";
+  const hint = meant !== "" ? suggest(meant) : typeof value === "string" ? didYouMean(value, known) : "";
   return hint === "" ? rule : `is not known${hint} It ${rule}`;
 }
 

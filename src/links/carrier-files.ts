@@ -14,6 +14,10 @@ export const CARRIERS: readonly string[] = (existsSync(BUILT_IN) ? readdirSync(B
   .map((file) => file.slice(0, -".toml".length))
   .toSorted();
 
+/** The provider that was meant by the name of a carrier; empty for any other text. */
+export const providerMeant = (text: unknown): string =>
+  CARRIERS.some((carrier) => carrier === text) ? `http with carrier ${String(text)}` : "";
+
 export const carrierPath = (carrier: string): string => join(BUILT_IN, `${carrier}.toml`);
 
 /** `configPath` is the configuration file, to which the paths of carrier files are relative. */

@@ -3,6 +3,7 @@
 import { parseBoundedUrl } from "../lib/urls.ts";
 import { isIP } from "node:net";
 import { isDeepStrictEqual } from "node:util";
+import { hasSuggestion } from "../lib/nearest.ts";
 import { escapePointer, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Schema, type Static } from "../http/schema.ts";
 import { compile } from "../http/validate.ts";
@@ -11,7 +12,7 @@ import { UNSEEN } from "../model/unseen-characters.ts";
 import { hostOf } from "../lib/addresses.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import { countryField, senderField } from "./address.ts";
-import { CARRIERS, withCarrierFiles } from "./carrier-files.ts";
+import { CARRIERS, providerMeant, withCarrierFiles } from "./carrier-files.ts";
 import { COMMON } from "./link-kind.ts";
 import { priceTable } from "./prices.ts";
 import { findPlaintext, LINK_KINDS } from "./link-settings.ts";
@@ -75,7 +76,7 @@ const common = {
 };
 
 const definitionFields = {
-  provider: oneOf(CREATED_PROVIDERS, { description: "The kind of connection." }),
+  provider: oneOf(CREATED_PROVIDERS, { description: "The kind of connection.", [HINT]: providerMeant }),
   carrier: optional(oneOf(CARRIERS, { description: "The carrier, with the provider `http`." })),
   ...common,
   settings,
@@ -157,8 +158,16 @@ const VALIDATORS = new Map(CREATED_PROVIDERS.map((provider) => [provider, compil
 export function settingFaults({ provider, settings: given }: Readonly<Record<string, unknown>>): Fault[] {
   const validate = VALIDATORS.get(provider as CreatedProvider);
   if (validate === undefined || typeof given !== "object" || given === null) return [];
-  return validate(given).map((fault) => ("pointer" in fault ? { ...fault, pointer: `/settings${fault.pointer}` } : fault));
+  return validate(given)
+    .map((fault) => ("pointer" in fault ? { ...fault, pointer: `/settings${fault.pointer}` } : fault))
+    .map((fault) => (provider === "http" && fault.code === "unknown_field" && !hasSuggestion(fault.detail) ? withPlace(fault) : fault));
 }
+
+/** Settings of HTTP carriers have tables. */
+const withPlace = (fault: Fault): Fault => ({
+  ...fault,
+  detail: `${fault.detail}: secrets belong in settings.secrets, other values of the carrier in settings.values`,
+});
 
 /** The faults of names of settings that a provider does not have. */
 export function unknownSettings(provider: CreatedProvider, names: readonly string[]): Fault[] {

@@ -241,6 +241,11 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
   ["a link written as one table", { link: SMPP }, ["link: must be written [[link]]"]],
   ["a sender written as one table", { sender: SENDER }, ["sender: must be written [[sender]]"]],
   ["a route written as one table", { route: ROUTE }, ["route: must be written [[route]]"]],
+  [
+    "a carrier in place of the provider",
+    { link: [{ ...SMPP, provider: "telnyx" }] },
+    ["link acme: provider: is not known; did you mean http with carrier telnyx? It must be one of simulator, smpp, whatsapp, twilio, http"],
+  ],
   ["a link that is no table", { link: ["acme"] }, ["link 1: provider: must be one of simulator, smpp, whatsapp, twilio, http"]],
   [
     "an unknown provider",

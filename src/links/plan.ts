@@ -1,4 +1,5 @@
 /** The plan: the links, senders and routes of the configuration file. Every fault is reported, and none is corrected. */
+import { mustBeOneOf } from "../lib/nearest.ts";
 import { parseBoundedUrl } from "../lib/urls.ts";
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, Type, type Static } from "../http/schema.ts";
@@ -8,6 +9,7 @@ import { USUAL_RULES } from "../model/segments.ts";
 import { ENVIRONMENTS, type Environment } from "../model/owner.ts";
 import { countryField, nameField, senderField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
+import { providerMeant } from "./carrier-files.ts";
 import { COMMON, described, optionally } from "./link-kind.ts";
 import { findPlaintext, isProviderName, LINK_KINDS } from "./link-settings.ts";
 import { SIMULATOR_LINK, type Link } from "./link.ts";
@@ -153,7 +155,7 @@ export function readLink(table: unknown, where: string, { secretOf, faults }: Re
   const { provider, name } = (typeof table === "object" && table !== null ? table : {}) as Record<string, unknown>;
   const at = typeof name === "string" && name !== "" ? `link ${name}` : where;
   if (!isProviderName(provider)) {
-    faults.push(`${at}: provider: must be one of ${Object.keys(LINK_KINDS).join(", ")}`);
+    faults.push(`${at}: provider: ${mustBeOneOf(undefined, Object.keys(LINK_KINDS), providerMeant(provider))}`);
     return undefined;
   }
   const { schema, channels, defaults, rateName, derive, required, findFaults, isReceiveOnly, carrierAccount, segmentRules } =

@@ -101,6 +101,8 @@ const contact = Type.Object(
   { title: "NewContact", ...STRICT, description: "A person as an address book has them." },
 );
 
+const isMediaKind = (type: string): boolean => MEDIA_KINDS.some((kind) => kind === type);
+
 /** A schema of several forms, which a member distinguishes. */
 const unionOf = (title: string, description: string, forms: readonly Form[]) =>
   Type.Unsafe<NewContent>({
@@ -109,6 +111,7 @@ const unionOf = (title: string, description: string, forms: readonly Form[]) =>
     type: "object",
     discriminator: { propertyName: "type" },
     oneOf: forms.map((form) => formOf(form, STRICT)),
+    [HINT]: (type: string) => (forms.some(([tag]) => tag === "media") && isMediaKind(type) ? `media with kind ${type}` : ""),
   });
 
 const header = unionOf("NewContentHeader", "A text or a file above the text.", [

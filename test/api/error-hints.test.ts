@@ -75,6 +75,24 @@ const ROWS: readonly (readonly [what: string, call: () => Promise<Reply>, detail
     /^recipient: must be an E\.164 number; write its \+ as %2B in a URL/,
   ],
   [
+    "a carrier in place of the provider",
+    () => post("/v1/links", { name: "Acme", provider: "telnyx", settings: {} }, live),
+    /^provider: is not known; did you mean http with carrier telnyx\? It must be one of smpp, twilio, whatsapp, http\.$/,
+  ],
+  [
+    "a secret of an HTTP carrier among its settings",
+    () => post("/v1/links", { name: "Acme", provider: "http", carrier: "telnyx", settings: { api_key: "x" } }, live),
+    /^settings\/api_key: is not a known field: secrets belong in settings\.secrets/,
+  ],
+  ...["image", "audio", "video", "document", "sticker"].map(
+    (kind) =>
+      [
+        `a content of the type ${kind}`,
+        () => message({ body: undefined, channel: "whatsapp", content: { type: kind, url: "https://example.com/a" } }),
+        new RegExp(`^content/type: is not known; did you mean media with kind ${kind}\\? It must be one of text, media, `),
+      ] as const,
+  ),
+  [
     "a link with a key of test",
     () => post("/v1/links", { name: "Acme", provider: "twilio", settings: {} }, key),
     /use a key of live with the scope links:write/,

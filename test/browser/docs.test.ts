@@ -111,7 +111,7 @@ describe("the API reference", () => {
       }
       await page.keyboard.press("/");
       await page.getByRole("combobox", { name: "Search the documentation" }).fill("POST /v1/messages/{id}/cancel");
-      await page.getByRole("option", { name: "Cancel a message" }).click();
+      await page.getByRole("option", { name: "API reference › Cancel a message" }).click();
       await page.waitForURL(/\/docs\/reference-messages#cancelMessage$/);
     }));
 

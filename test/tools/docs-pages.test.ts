@@ -128,7 +128,7 @@ describe("the documentation", () => {
     }
   });
 
-  test("finds the answer to a question: sentences, other forms of a word, and words that the pages do not use", async () => {
+  test("finds the answer to a question, also with words that the pages do not have", async () => {
     const index = await readIndex((await godwit.request("GET", "/docs/assets/search.json")).text);
     for (const [question, path] of [
       ["how long are messages kept", "retention#deletion-times"],
@@ -151,9 +151,9 @@ describe("the documentation", () => {
     assert.deepEqual(findSections(index, "zzzzqqqq"), []);
   });
 
-  test("shows the words of a search in the place of a section that has most of them", async () => {
+  test("shows the part with the most words that were found", async () => {
     const index = await readIndex((await godwit.request("GET", "/docs/assets/search.json")).text);
-    const [found] = findSections(index, "messages deleted by retention").filter(({ path }) => path === "/docs/retention");
+    const found = findSections(index, "messages deleted by retention").find(({ path }) => path === "/docs/retention");
     const excerpt = found?.excerpt ?? [];
     assert.ok(excerpt.some(({ text, isMatch }) => isMatch && text === "deleted"));
     assert.ok(excerpt.map(({ text }) => text).join("").length < 180);

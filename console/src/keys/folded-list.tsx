@@ -17,7 +17,7 @@ export function FoldedList({ of: words, one, areShort = false }: FoldedListProps
       {words.map((word) => (
         <li key={word}>
           {/* A scope can break after its colon. */}
-          <code>{word.split(":").flatMap((part, at) => (at === 0 ? [part] : [":", <wbr key={at} />, part]))}</code>
+          <code>{word.split(":").flatMap((part, at) => (at === 0 ? [part] : [":", <wbr key={`:${part}`} />, part]))}</code>
         </li>
       ))}
     </ul>

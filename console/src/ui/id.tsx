@@ -20,6 +20,6 @@ export const Path = ({ of: path }: { of: string }): JSX.Element => (
   <>
     {path
       .split("/")
-      .flatMap((part, at) => (at === 0 ? [part] : ["/", <wbr key={at} />, FORM.test(part) ? <Id key={part} of={part} /> : part]))}
+      .flatMap((part, at) => (at === 0 ? [part] : ["/", <wbr key={`/${part}`} />, FORM.test(part) ? <Id key={part} of={part} /> : part]))}
   </>
 );
