@@ -66,6 +66,12 @@ export function differences(shown: unknown, real: unknown, at = ""): string[] {
   );
 }
 
+/** The texts of a problem, which a page must show unchanged. Undefined for other values. */
+export function problemTexts(value: unknown): { detail: unknown; errors: unknown } | undefined {
+  if (typeof value !== "object" || value === null || !("code" in value && "detail" in value)) return undefined;
+  return { detail: value.detail, errors: "errors" in value ? value.errors : undefined };
+}
+
 /** Every item of the sample must match an item of the response. */
 const listDifferences = (shown: readonly unknown[], real: readonly unknown[], at: string): string[] =>
   shown.flatMap((item, index) => {

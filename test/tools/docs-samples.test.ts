@@ -10,7 +10,7 @@ import { listAccounts } from "../../src/access/queries.ts";
 import { SCOPES } from "../../src/access/scope.ts";
 import { readConfig } from "../../src/config.ts";
 import { encodeId } from "../../src/model/id.ts";
-import { differences, pages, ROOT, samplesOf, type Sample } from "../support/doc-samples.ts";
+import { differences, pages, problemTexts, ROOT, samplesOf, type Sample } from "../support/doc-samples.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { findPython } from "../support/debian-package.ts";
 import { execute, ShellSession, type Ran } from "../support/shell-session.ts";
@@ -156,7 +156,11 @@ function assertShown(sample: Sample, last: Ran | undefined): void {
   const shown: unknown = JSON.parse(sample.text);
   const response = last?.exchanges.at(-1)?.body ?? last?.output;
   if (response === undefined) return;
-  assert.deepEqual(differences(shown, JSON.parse(response)), [], `${sample.page}:${sample.line}\n${response}`);
+  const real: unknown = JSON.parse(response);
+  const place = `${sample.page}:${sample.line}\n${response}`;
+  assert.deepEqual(differences(shown, real), [], place);
+  const texts = problemTexts(shown);
+  if (texts !== undefined) assert.deepEqual(problemTexts(real), texts, place);
 }
 
 const CARRIERS = join(ROOT, "packaging", "carriers");
