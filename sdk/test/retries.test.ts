@@ -219,7 +219,7 @@ describe("a call is not retried", () => {
     await once(stopped.close(), "close");
     const baseUrl = `http://127.0.0.1:${port}`;
     const error = await rejection(new Godwit({ apiKey, baseUrl, maxRetries: 0 }).queue.get());
-    assert.match(error.message, new RegExp(`^no response from ${baseUrl}: .*ECONNREFUSED.*; is Godwit running there\\?$`));
+    assert.match(String(error), new RegExp(`no response from ${baseUrl}: .*ECONNREFUSED.*; is Godwit running there\\?$`));
   });
 });
 
