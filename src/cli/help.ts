@@ -11,7 +11,7 @@ import {
   type FlagRow,
   type Program,
 } from "./command.ts";
-import { unknownCommandHint } from "./commands.ts";
+import { unknownCommandHint } from "./unknown-command.ts";
 import { VERSION } from "../version.ts";
 import { print } from "./output.ts";
 
@@ -30,7 +30,7 @@ export const help: Command = {
 
 async function helpOn(name: string, commands: Program["commands"]): Promise<string> {
   const entry = commands[name];
-  if (entry === undefined) throw new UsageError(`there is no command ${name}${unknownCommandHint(name, "godwit help ")}`);
+  if (entry === undefined) throw new UsageError(`there is no command ${name}${unknownCommandHint(name, commands, "godwit help ")}`);
   return helpText(await entry.load(), entry);
 }
 

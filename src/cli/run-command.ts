@@ -1,6 +1,7 @@
 /** Finds the command in the arguments of the program and runs it. */
 import type { Command } from "./command.ts";
-import { COMMANDS, unknownCommandHint } from "./commands.ts";
+import { COMMANDS } from "./commands.ts";
+import { unknownCommandHint } from "./unknown-command.ts";
 
 const EXIT = { failure: 1, usage: 2 } as const;
 /** The SQLSTATE of a statement for which the role has no right. */
@@ -29,7 +30,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 
 function refuse(name: string): number {
   // The list of commands would move the error out of a small terminal.
-  process.stderr.write(`godwit: unknown command ${name}${unknownCommandHint(name)}\ngodwit help lists all commands.\n`);
+  process.stderr.write(`godwit: unknown command ${name}${unknownCommandHint(name, COMMANDS)}\ngodwit help lists all commands.\n`);
   return EXIT.usage;
 }
 

@@ -4,7 +4,6 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import { isObject, type JsonObject } from "../providers/carrier-fields.ts";
-import type { Tables } from "./plan.ts";
 
 const BUILT_IN = join(import.meta.dirname, "..", "..", "packaging", "carriers");
 
@@ -21,7 +20,11 @@ export const providerMeant = (text: unknown): string =>
 export const carrierPath = (carrier: string): string => join(BUILT_IN, `${carrier}.toml`);
 
 /** `configPath` is the configuration file, to which the paths of carrier files are relative. */
-export function withCarrierFiles(tables: Tables, configPath: string | undefined, faults: string[]): Tables {
+export function withCarrierFiles<Tables extends { link?: unknown }>(
+  tables: Tables,
+  configPath: string | undefined,
+  faults: string[],
+): Tables {
   if (!Array.isArray(tables.link)) return tables;
   const folder = configPath === undefined ? "." : dirname(configPath);
   const link = tables.link.map((table: unknown, index) => {
