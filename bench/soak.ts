@@ -32,8 +32,8 @@ const MAXIMUM_SECONDS = 20;
 const WARM_UP_SECONDS = 10;
 // queued, sending, sent, delivered.
 const EVENTS = 4;
-// Code is compiled and pools are filled by then.
-const SKIPPED_MINUTES = Math.min(10, Math.floor(minutes / 4));
+// Code is compiled, pools are filled and the heap has its size by then.
+const SKIPPED_MINUTES = Math.min(30, Math.floor(minutes / 4));
 
 /** The tables whose rows come and go. The others grow with the messages. */
 const PASSING = ["delivery_queue", "webhook_queue", "usage_changes", "provider_references"];
