@@ -38,7 +38,7 @@ const HELP = `Usage: npm run bench -- NAME [flags]
   size       a database with ten million messages beside an empty one
              [--messages 10000000] [--rounds 5] [--seconds 6]
   soak       an hour at half of the maximum rate, with delivery and webhooks
-             [--minutes 60] [--share 0.5]
+             [--minutes 60] [--share 0.5 | --rate 450]
   uploads    memory of a node with a thousand uploads at once
              [--uploads 1000] [--bytes 5242880]
   webhooks   rate and delay of webhook deliveries, beside a bare loop of posts

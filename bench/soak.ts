@@ -4,7 +4,7 @@
  *  With --against REF: the cost of a message with its four webhook deliveries at one rate, of this checkout and of the commit REF. Choose half
  *  of the maximum rate of REF.
  *
- *  npm run bench -- soak [--minutes 60] [--share 0.5]
+ *  npm run bench -- soak [--minutes 60] [--share 0.5 | --rate 450]
  *  npm run bench -- soak --against REF [--rate 450] [--rounds 5] [--seconds 20] [--within 0.05] */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -20,12 +20,13 @@ const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "60" },
     share: { type: "string", default: "0.5" },
-    rate: { type: "string", default: "450" },
+    rate: { type: "string" },
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "20" },
     ...AGAINST_OPTIONS,
   },
 });
+const contendersRate = Number(values.rate ?? "450");
 const [minutes, share] = [Number(values.minutes), Number(values.share)];
 const CONNECTIONS = 64;
 const MAXIMUM_SECONDS = 20;
@@ -96,10 +97,8 @@ async function startService(name: string, receiver: Peer, checkout?: string): Pr
   return peer;
 }
 
-async function main(): Promise<void> {
-  const peer = await startService("soak", await startPeer("receiver", "receiver.ts"));
-  const db = openBenchDatabase(peer);
-  await runLoad({ ...peer, connections: CONNECTIONS, seconds: WARM_UP_SECONDS, makeBody });
+/** The messages that are delivered in a second at most. */
+async function measureMaximum(peer: GodwitPeer): Promise<number> {
   await sleep(5_000);
   const startedAt = performance.now();
   const already = await deliveredCount(peer);
@@ -107,8 +106,16 @@ async function main(): Promise<void> {
   await untilDelivered(peer, already + requests);
   const maximum = requests / ((performance.now() - startedAt) / 1_000);
   await sleep(30_000);
-  const rate = maximum * share;
-  say(`${show(maximum)} messages a second were delivered at most; the rate is ${show(rate)}`);
+  say(`${show(maximum)} messages a second were delivered at most`);
+  return maximum;
+}
+
+async function main(): Promise<void> {
+  const peer = await startService("soak", await startPeer("receiver", "receiver.ts"));
+  const db = openBenchDatabase(peer);
+  await runLoad({ ...peer, connections: CONNECTIONS, seconds: WARM_UP_SECONDS, makeBody });
+  const rate = values.rate === undefined ? (await measureMaximum(peer)) * share : Number(values.rate);
+  say(`the rate is ${show(rate)} messages a second`);
   const steps: Minute[] = [];
   for (let minute = 1; minute <= minutes; minute += 1) {
     const step = await runMinute(peer, db, rate);
@@ -160,7 +167,7 @@ async function startContender({ name, folder }: Checkout): Promise<Contender> {
     cpuUs: () => treeCpuUs(peer.child.pid ?? 0),
     load: async (seconds) => {
       const before = await arrived();
-      const { requests, seconds: took, latenciesMs } = await loadAt(Number(values.rate), peer, seconds);
+      const { requests, seconds: took, latenciesMs } = await loadAt(contendersRate, peer, seconds);
       const endedAt = performance.now();
       while ((await arrived()) < before + requests * EVENTS) await sleep(20);
       const backlogMs = performance.now() - endedAt;
@@ -172,7 +179,7 @@ async function startContender({ name, folder }: Checkout): Promise<Contender> {
 await runOrCompare(values, main, {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
-  about: `accept → delivered with ${EVENTS} webhook deliveries, at most ${values.rate} messages a second`,
+  about: `accept → delivered with ${EVENTS} webhook deliveries, at most ${contendersRate} messages a second`,
   titles: {
     rate: "messages per second",
     cpuUs: "CPU µs per message",

@@ -1,4 +1,5 @@
 /** The SQL with which delivery reads messages: by their ids, by their carrier ids, and by their recipient. */
+import { LINK_OF_ATTEMPT } from "../events/detail.ts";
 import type { AccountId, MessageId } from "../model/id.ts";
 import type { Recipient } from "../model/phone-number.ts";
 import type { Message, OwnedMessage } from "../messages/message.ts";
@@ -67,7 +68,7 @@ select item.ordinal::integer as ordinal, ${MESSAGE_COLUMNS}
  cross join lateral (select e.account_id, e.environment, e.message_id
                        from events e
                       where e.message_id = item.message_id and e.id <> e.message_id and e.id > item.message_id
-                        and e.detail -> 'attempt' ->> 'link' = item.link
+                        and ${LINK_OF_ATTEMPT} = item.link
                       limit 1) known${joinMessage("known")}`,
 );
 

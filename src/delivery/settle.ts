@@ -1,6 +1,6 @@
 /** The rules of attempts: decides how the outcome of an attempt changes the message. Pure functions; `attempt.ts` stores the changes. */
 import type { ConsentRefusal } from "../consent/refusal.ts";
-import type { Detail } from "../events/timeline.ts";
+import type { Detail } from "../events/detail.ts";
 import { assert, unreachable } from "../lib/assert.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { encodeId } from "../model/id.ts";

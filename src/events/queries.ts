@@ -8,6 +8,7 @@ import type { Environment, Owner } from "../model/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../database/scan-page.ts";
 import { prepare, sql, type Prepared } from "../database/sql.ts";
 import { IS_READABLE, JOIN_MESSAGE, RECORD_COLUMNS, type RecordRow } from "../database/stored-record.ts";
+import type { StoredDetail } from "./detail.ts";
 import type { StoredEvent } from "./event.ts";
 
 /** Whether an entry is an event that customers receive: it has a record, because something changed. A redaction removes text from
@@ -36,7 +37,7 @@ export type NewEntry = {
   /** Null for an ignored signal. */
   record: string | null;
   previousStatus: string | null;
-  /** JSON. */
+  /** A `StoredDetail` as JSON. */
   detail: string | null;
   isIgnored: boolean;
 };
@@ -48,7 +49,7 @@ export type EntryRow = {
   /** Whole or compact. */
   record: string | null;
   previous_status: string | null;
-  detail: Record<string, unknown> | null;
+  detail: StoredDetail | null;
   is_ignored: boolean;
 };
 

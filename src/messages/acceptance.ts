@@ -1,6 +1,6 @@
 /** An accepted message, in the form in which it is stored. */
 import { recordToStore } from "../database/stored-record.ts";
-import type { Detail } from "../events/timeline.ts";
+import type { Detail } from "../events/detail.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { assert } from "../lib/assert.ts";
 import type { SecretBox } from "../lib/secret-box.ts";

@@ -1,7 +1,7 @@
 /** Decides how a signal changes a message. `advance.ts` writes the change. */
 import { recordToStore } from "../database/stored-record.ts";
 import type { NewEntry } from "../events/queries.ts";
-import type { Detail } from "../events/timeline.ts";
+import { detailToStore, type Detail } from "../events/detail.ts";
 import { unreachable } from "../lib/assert.ts";
 import { newIdAfter } from "../model/id.ts";
 import type { Message, MessageError } from "./message.ts";
@@ -102,15 +102,16 @@ const dueMove = (move: QueueMove, nowMs: number): QueueMove =>
 
 function toChange(before: Message, after: Message, { nowMs, type, isEvent, isIgnored, detail, move, reference }: EntryFacts): Change {
   const id = newIdAfter("evt", before.updatedAtMs, nowMs);
+  const record = isEvent ? recordToStore(after, id) : null;
   return {
     before,
     after,
     entry: {
       id,
       type,
-      record: isEvent ? recordToStore(after, id) : null,
+      record,
       previousStatus: before.status,
-      detail: JSON.stringify(detail),
+      detail: detailToStore(detail, record, after),
       isIgnored,
     },
     move: dueMove(move, nowMs),

@@ -1,7 +1,7 @@
 /** Erased messages: the number of the person, the texts, the metadata and the references are removed from a message and from the entries of its
  *  timeline. The rest stays, so that lists, counts and late receipts are not affected. */
 import type { EntryRow } from "../events/queries.ts";
-import type { Detail } from "../events/timeline.ts";
+import { eraseDetail, type StoredDetail } from "../events/detail.ts";
 import type { MediaRecord } from "../media/media.ts";
 import { eraseCompact, isCompact } from "../model/message-record.ts";
 import { ERASED } from "../model/phone-number.ts";
@@ -67,19 +67,11 @@ function eraseRecord(record: MessageRecord): MessageRecord {
   };
 }
 
-function eraseDetail(detail: Detail): Detail {
-  const { attempt, receipt } = detail;
-  const erased: Detail = { ...detail };
-  if (attempt !== undefined) erased.attempt = { ...attempt, provider_message_id: null, detail: null };
-  if (receipt !== undefined) erased.receipt = { ...receipt, provider_message_id: null, raw: {} };
-  return erased;
-}
-
 /** A change of an erased message without the data of the person: the words of a carrier name the recipient, and some carrier ids contain the
  *  number. */
 export function eraseChange(change: Change): Change {
   const { entry, after } = change;
-  const { record, detail } = eraseEntry({ ...entry, detail: entry.detail === null ? null : (JSON.parse(entry.detail) as Detail) });
+  const { record, detail } = eraseEntry({ ...entry, detail: entry.detail === null ? null : (JSON.parse(entry.detail) as StoredDetail) });
   return {
     ...change,
     after: { ...eraseMessage(after, after.updatedAtMs), updatedAtMs: after.updatedAtMs },

@@ -242,6 +242,15 @@ export function completeRecord({ type, sequence, record }: StoredRecord, message
   );
 }
 
+/** The place of the link in a compact text, for statements that read it. */
+export const LINK_IN_RECORD = 5;
+
+/** The link, the carrier id and the attempts in a compact text with a provider. */
+export function providerIn(record: string): { link: string; messageId: string | null; attempts: number } {
+  const members = JSON.parse(record) as CompactMembers;
+  return { link: members[LINK_IN_RECORD] ?? "", messageId: members[6] ?? null, attempts: members[7] ?? 0 };
+}
+
 /** A compact text without the words and the id of a carrier, which may contain the number of the recipient. */
 export function eraseCompact(text: string): string {
   const members = JSON.parse(text) as CompactMembers;

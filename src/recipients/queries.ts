@@ -1,5 +1,6 @@
 /** All SQL of erasures. The rows of a person are in the tables of many features; this file shows in one place which of them an erasure
  *  changes. `consent/change-consent.ts` erases suppressions and service windows. */
+import type { StoredDetail } from "../events/detail.ts";
 import { isDeliveryOf } from "../events/publish.ts";
 import type { IdempotencyKey } from "../idempotency/key.ts";
 import type { EndpointId, EventId, MessageId } from "../model/id.ts";
@@ -156,7 +157,7 @@ select e.*
                       limit 1) e`,
 );
 
-export type StoredEntry = { id: EventId; record: string | null; detail: Record<string, unknown> | null };
+export type StoredEntry = { id: EventId; record: string | null; detail: StoredDetail | null };
 
 export const readEntries = (tx: Tx, events: readonly OwnedEvent[]): Promise<StoredEntry[]> => tx.rows<StoredEntry>(readAll(events));
 

@@ -4,13 +4,14 @@ import { randomUUID } from "node:crypto";
 import type { Queryable } from "../../src/database/database.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
 import { encodeId, toId } from "../../src/model/id.ts";
-import type { Detail } from "../../src/events/timeline.ts";
+import { completeDetail, type Detail, type StoredDetail } from "../../src/events/detail.ts";
 import { until } from "../support/expect.ts";
 import { STATUS_AFTER } from "../support/tables.ts";
 import type { Sent } from "../support/sending.ts";
 import type { Line, Witness } from "./witness.ts";
 import type { Scene } from "./dispatching.ts";
 
+type StoredEntry = Omit<Entry, "detail"> & { uuid: string; detail: StoredDetail | null; record: string | null };
 export type Entry = { type: string; sequence: number; isEvent: boolean; isIgnored: boolean; status: string | null; detail: Detail };
 
 export type MessageTrace = {
@@ -35,21 +36,24 @@ type FoundMessage = Omit<MessageTrace, "id" | "timeline" | "lines"> & { uuid: st
 /** All messages, with their timelines and the submissions that the witness recorded. One statement reads all, because a receipt may change a
  *  message meanwhile. */
 export async function tracesOf({ db, witness }: Traced): Promise<MessageTrace[]> {
-  const [found] = await rowsOf<{ messages: FoundMessage[] | null; entries: (Entry & { uuid: string })[] | null }>(
+  const [found] = await rowsOf<{ messages: FoundMessage[] | null; entries: StoredEntry[] | null }>(
     db,
     `select (select json_agg(json_build_object('uuid', id, 'key', client_reference, 'status', status, 'sequence', sequence,
                                                'attempts', attempts, 'errorCode', error ->> 'code') order by id)
                from messages) as messages,
             (select json_agg(json_build_object('uuid', message_id, 'type', type, 'sequence', sequence, 'isEvent', record is not null,
                                                'isIgnored', is_ignored, 'status', ${STATUS_AFTER},
-                                               'detail', coalesce(detail, '{}')) order by id)
+                                               'detail', detail, 'record', record) order by id)
                from events e) as entries`,
   );
   const timelines = Map.groupBy(found?.entries ?? [], ({ uuid }) => uuid);
   const lines = Map.groupBy(witness?.lines ?? [], ({ id }) => id);
   return (found?.messages ?? []).map(({ uuid, ...message }) => {
     const id = encodeId("msg", toId("msg", uuidFromText(uuid)));
-    const timeline = (timelines.get(uuid) ?? []).map(({ uuid: _uuid, ...entry }) => entry);
+    const timeline = (timelines.get(uuid) ?? []).map(({ uuid: _uuid, detail, record, ...entry }) => ({
+      ...entry,
+      detail: completeDetail(detail, record),
+    }));
     return { ...message, id, timeline, lines: lines.get(id) ?? [] };
   });
 }

@@ -13,7 +13,7 @@ import { until } from "../support/expect.ts";
 import { ScriptedCarrier } from "../support/scripted-carrier.ts";
 
 // It is only in the statement that makes the message `sending`.
-const MARK = '"outcome":"written"';
+const MARK = "message.sending";
 
 /** Changes a message as another node does. */
 async function changeElsewhere(rig: Rig, message: Message, signal: Signal): Promise<void> {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Delivery } from "../../src/delivery/delivery.ts";
 import { ConcurrencyLimit } from "../../src/lib/concurrency-limit.ts";
+import { completeDetail, type StoredDetail } from "../../src/events/detail.ts";
 import { decodeId, encodeId, newId, type AccountId } from "../../src/model/id.ts";
 import { USUAL_RULES } from "../../src/model/segments.ts";
 import type { Acceptor } from "../../src/messages/accept.ts";
@@ -187,13 +188,14 @@ export class Rig {
   }
 
   async timeline({ id }: Message): Promise<Entry[]> {
-    return this.rows<Entry>(
-      `select type, sequence, previous_status as previous, ${STATUS_AFTER} as status, is_ignored as "isIgnored", detail
+    const rows = await this.rows<Omit<Entry, "detail"> & { detail: StoredDetail | null; record: string | null }>(
+      `select type, sequence, previous_status as previous, ${STATUS_AFTER} as status, is_ignored as "isIgnored", detail, record
          from events e
         where message_id = $1
         order by id`,
       [id],
     );
+    return rows.map(({ record, detail, ...entry }) => ({ ...entry, detail: detail && completeDetail(detail, record) }));
   }
 
   async queueRow({ id }: Message): Promise<QueueRow | undefined> {
