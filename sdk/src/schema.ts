@@ -5534,6 +5534,8 @@ export interface operations {
                 direction?: "outbound" | "inbound";
                 /** @description Only records of this recipient: a phone number, or a business-scoped user id of WhatsApp. Encode the `+` of a number as `%2B`. */
                 recipient?: string;
+                /** @description Only messages from this sender: a number or name of yours, or the person who wrote an inbound message. Encode the `+` of a number as `%2B`. With `direction=inbound` the search uses an index. */
+                sender?: string;
                 /** @description Only messages with this reference of yours. */
                 client_reference?: string;
                 /** @description Only messages of this batch. */

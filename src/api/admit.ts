@@ -109,7 +109,7 @@ function checkPlain(exchange: Exchange, maxBodyBytes = BODY_LIMIT_BYTES): void {
 
 function checkMediaType(exchange: Exchange, maxBodyBytes = BODY_LIMIT_BYTES): void {
   const { headers } = exchange.request;
-  if (!isPlain(exchange) || !isJson(exchange)) throw unsupportedMediaType();
+  if (!isPlain(exchange) || !isJson(exchange)) throw unsupportedMediaType(!isPlain(exchange));
   const length = Number(headers["content-length"] ?? 0);
   if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
 }

@@ -53,6 +53,8 @@ const FINE: readonly (readonly [what: string, text: string])[] = [
   ["commas inside a string", JSON.stringify({ body: ",".repeat(60_000) })],
   ["the largest number", "[1.7976931348623157e308,1E-400]"],
   ["a plain value", "null"],
+  ["one name in several objects", '[{"a":{"a":1}},{"a":":"}]'],
+  ["colons in names and strings", '{"a:b":":","__proto__":{"constructor":1}}'],
   ["white space around", " \t\r\n[1]\n"],
 ];
 
@@ -93,6 +95,9 @@ const REFUSED: readonly Row[] = [
   ["a lone low surrogate", String.raw`["\uDE00"]`, "invalid_character", "/0"],
   ["a pair the wrong way round", String.raw`["\ude00\ud83d"]`, "invalid_character", "/0"],
   ["a lone surrogate in a name", String.raw`{"\ud83d":1}`, "invalid_character"],
+  ["a name twice", '{"a":1,"a":1}', "repeated_name"],
+  ["a name twice, once as an escape", String.raw`[{"b":{"a":1,"\u0061":2}}]`, "repeated_name"],
+  ["the name __proto__ twice", '{"__proto__":1,"__proto__":1}', "repeated_name"],
   ["a lone surrogate as the whole body", String.raw`"\ud83d"`, "invalid_character"],
 ];
 

@@ -15,7 +15,7 @@ import {
 } from "../idempotency/key.ts";
 import { groupDigits } from "../lib/group-digits.ts";
 import { findSyntaxFault } from "../lib/json-syntax.ts";
-import { scanJson } from "../lib/scan-json.ts";
+import { countMembers, scanJson } from "../lib/scan-json.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Admitted } from "./admit.ts";
 import type { Exchange } from "./exchange.ts";
@@ -47,8 +47,10 @@ export function createReader(route: Route, box: SecretBox): Reader {
     params: route.params && compile(route.params, "path"),
   };
   const ofUpload: Validators = { ...validators, body: undefined };
-  const parse: Reader["parse"] = ({ body = Buffer.alloc(0), isUpload }) =>
-    route.body === undefined || isUpload ? NO_BODY : parseJsonBody(body);
+  const parse: Reader["parse"] = ({ body = Buffer.alloc(0), isUpload }) => {
+    if (isUpload) return NO_BODY;
+    return route.body === undefined ? parseNoBody(body) : parseJsonBody(body);
+  };
   const check: Reader["check"] = (exchange, { value, isSuspect }) => {
     if (isSuspect) assertStorable(value);
     const key = route.isIdempotent ? parseIdempotencyKey(exchange.request.headers["idempotency-key"]) : undefined;
@@ -144,7 +146,7 @@ export type ParsedBody = { value: unknown; isSuspect: boolean };
 export function parseJsonBody(bytes: Buffer): ParsedBody {
   if (bytes.length === 0) throw invalidBody("a JSON object is required", "required");
   if (!isUtf8(bytes)) throw invalidBody("is not UTF-8", "invalid_encoding");
-  const { isTooDeep, hasTooMany, mayHaveInfinity } = scanJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
+  const { isTooDeep, hasTooMany, mayHaveInfinity, members } = scanJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES });
   if (isTooDeep) throw invalidBody(`is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
   if (hasTooMany) throw invalidBody(`has more than ${groupDigits(MAX_VALUES)} values`, "too_many");
   const text = bytes.toString("utf8");
@@ -154,8 +156,19 @@ export function parseJsonBody(bytes: Buffer): ParsedBody {
   } catch {
     throw invalidBody(`is not valid JSON${placeOfFault(text)}`, "invalid_json");
   }
+  // Programs disagree on which of two equal names counts.
+  if (countMembers(value) !== members) throw invalidBody(`has a name twice${placeOfFault(text)}`, "repeated_name");
   // In valid JSON in UTF-8, only an escape can contain the refused characters.
   return { value, isSuspect: mayHaveInfinity || text.includes("\\u") };
+}
+
+/** The body of an action without fields: none, or an empty object, as many clients send. */
+function parseNoBody(bytes: Buffer): ParsedBody {
+  const { value } = bytes.length === 0 ? NO_BODY : parseJsonBody(bytes);
+  const names = typeof value === "object" && value !== null ? Object.keys(value) : [""];
+  if (value === undefined || (names.length === 0 && !Array.isArray(value))) return NO_BODY;
+  const [first = ""] = names;
+  throw invalidBody("must be empty: this action has no fields", "unknown_field", first === "" ? "" : `/${escapePointer(first)}`);
 }
 
 // A body of the usual size. The search in the two megabytes of a batch would take 40 ms.

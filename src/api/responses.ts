@@ -2,7 +2,7 @@
 import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem, PROBLEM_TYPE, unavailable } from "../http/problem.ts";
-import { encodeId, toId, type RequestId } from "../model/id.ts";
+import { encodeId, explainMissing, toId, type RequestId } from "../model/id.ts";
 import { uuidSequence } from "../lib/uuid.ts";
 import { isDatabaseTrouble } from "../database/database.ts";
 
@@ -39,10 +39,19 @@ export function toProblem(error: Error & { statusCode?: number }): Problem | und
 export const tooLarge = (bodyLimit: number): Problem =>
   new Problem("payload_too_large", { detail: `the body may have at most ${bodyLimit} bytes` });
 
-export const unsupportedMediaType = (): Problem =>
+/** Adds what the id in the path names, where it explains why nothing was found. */
+export function withIdHint(problem: Problem | undefined, { params }: { params: Readonly<Record<string, string>> }): Problem | undefined {
+  const id = params["id"];
+  const hint = problem?.code === "not_found" && id !== undefined ? explainMissing(id, problem.detail) : undefined;
+  return hint === undefined ? problem : new Problem("not_found", { detail: `${problem?.detail}; ${hint}` });
+}
+
+export const unsupportedMediaType = (isEncoded: boolean): Problem =>
   new Problem("unsupported_media_type", {
     errors: [
-      { header: "Content-Type", code: "invalid_value", detail: "must be application/json, in UTF-8 and without a content encoding" },
+      isEncoded
+        ? { header: "Content-Encoding", code: "invalid_value", detail: "must be absent: send the body without compression" }
+        : { header: "Content-Type", code: "invalid_value", detail: "must be application/json, in UTF-8" },
     ],
   });
 

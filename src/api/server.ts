@@ -17,7 +17,7 @@ import { createReader } from "./read-request.ts";
 import { beginSpan, callerOf, malformation, MAX_HEADERS, report, respondWithPage, sendRefusal, sendReply, singles } from "./requests.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { unmatched } from "./similar-path.ts";
-import { BODY_LIMIT_BYTES, CLIENT_CLOSED, toProblem } from "./responses.ts";
+import { BODY_LIMIT_BYTES, CLIENT_CLOSED, toProblem, withIdHint } from "./responses.ts";
 import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
 import { closeUnread, guardSockets, limitRest, Pipelines, refuseOutsider } from "./sockets.ts";
 import { begin, goneSignal, pumpFrames } from "./stream.ts";
@@ -296,7 +296,8 @@ export class Server {
     (exchange.heldBody ?? exchange.request).resume();
     if (hasCostlyRest(exchange.request, exchange.credential !== undefined)) closeUnread(exchange);
     const known = toProblem(error);
-    const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
+    const problem =
+      withIdHint(known, exchange) ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
     if (problem.status === 401) this.#options.metrics.failedToAuthenticate(problem.code);
     if (problem.status === 401) await this.#failures.delay(exchange.ip, this.#streaming.signal);
     // A refusal for load has no cause, and is expected: a line for each would help to overload the service.

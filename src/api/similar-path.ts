@@ -25,6 +25,8 @@ export function similarPath(url: string, known: readonly string[]): string | und
   const path = url.split("?", 1)[0] as string;
   if (path.length > MAX_LENGTH) return undefined;
   const words = path.split("/").filter((word) => word !== "");
+  // A base URL that ends in the version already, or a proxy that adds its own prefix.
+  while (words.length > 1 && /^(?:api|v\d)$/.test(words[0] ?? "") && /^(?:api|v\d)$/.test(words[1] ?? "")) words.shift();
   if (words.length === 0 || words.length > MAX_SEGMENTS) return undefined;
   const [first = "", ...others] = words[0] === VERSION ? words.slice(1) : words;
   const typed = [VERSION, Object.hasOwn(PATH_SYNONYMS, first) ? (PATH_SYNONYMS[first] as string) : first, ...others];

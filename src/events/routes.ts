@@ -3,7 +3,7 @@ import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, type Route } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
-import { oneOf, optional, timeParameter, Type } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type, idParameter } from "../http/schema.ts";
 import { decodeId, NO_ID, type EventId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Database } from "../database/database.ts";
@@ -19,7 +19,7 @@ const ListQuery = Type.Object(
   {
     ...pageQuery,
     type: typeParameter,
-    message_id: optional(Type.String({ minLength: 1, maxLength: 64, description: "Only events of this message." })),
+    message_id: idParameter("msg", "Only events of this message."),
     created_after: timeParameter("Only events after this time."),
     created_before: timeParameter("Only events before this time."),
   },

@@ -1,4 +1,6 @@
 /** Schemas: one definition for types, validation and documentation. */
+import { explainTime } from "../lib/time.ts";
+import { explainId, idPattern, type IdPrefix } from "../model/id.ts";
 
 declare const STATIC: unique symbol;
 const OPTIONAL = Symbol("optional");
@@ -81,9 +83,16 @@ export const openEnum = <const V extends readonly string[]>(values: V, descripti
 
 export const environmentField = openEnum(["test", "live"], "The environment of the record.");
 
+/** A time in a request. */
+export const timeField = (description: string, options: object = {}) =>
+  Type.String({ format: "date-time", [HINT]: explainTime, description, ...options });
+
 /** A time in a query. */
-export const timeParameter = (description: string) =>
-  optional(Type.String({ format: "date-time", [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z", description }));
+export const timeParameter = (description: string) => optional(timeField(description));
+
+/** The id of a record in a query. */
+export const idParameter = (prefix: IdPrefix, description: string) =>
+  optional(Type.String({ pattern: idPattern(prefix), [HINT]: (text: string) => explainId(prefix, text), description }));
 
 export const createdByField = nullable(
   Type.String({

@@ -2,10 +2,11 @@
  *  with its location and a sentence for people. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { groupDigits } from "../lib/group-digits.ts";
-import { didYouMean, mustBeOneOf, suggest } from "../lib/nearest.ts";
+import { mustBeOneOf } from "../lib/nearest.ts";
 import { isDateTime } from "../lib/time.ts";
 import { escapePointer, type Fault } from "./problem.ts";
 import { HINT, type Hint, type Schema } from "./schema.ts";
+import { unknownField } from "./unknown-field.ts";
 
 // A body with thousands of unknown fields needs no response with thousands of faults.
 export const MAX_FAULTS = 100;
@@ -124,7 +125,14 @@ function describe(error: ErrorObject, location: InputLocation, mayGuess: boolean
     case "required":
       return { code: "required", detail: "is required" };
     case "additionalProperties":
-      return { code: "unknown_field", detail: unknownField(String(params["additionalProperty"]), { parentSchema, location, mayGuess }) };
+      return {
+        code: "unknown_field",
+        detail: unknownField(String(params["additionalProperty"]), {
+          known: parentSchema?.["properties"] ?? {},
+          isParameter: location === "query",
+          mayGuess,
+        }),
+      };
     case "type":
       // A parameter that is given several times is read as a list.
       if (location === "query" && Array.isArray(data)) return { code: "invalid_type", detail: "is given more than once: give it once" };
@@ -177,42 +185,8 @@ function meantBy(schema: ErrorObject["parentSchema"], value: unknown): string {
   return typeof hint === "function" && typeof value === "string" ? hint(value) : "";
 }
 
-/** Names of other messaging APIs, and the fields that they mean here. */
-const SYNONYMS: Readonly<Record<string, string>> = {
-  to: "recipient",
-  number: "recipient",
-  phone: "recipient",
-  phone_number: "recipient",
-  from: "sender",
-  text: "body",
-  message: "body",
-  template: "template_id",
-  variables: "template_variables",
-  scheduled_at: "send_at",
-  ttl: "ttl_seconds",
-  reference: "client_reference",
-  messages: "items",
-  recipients: "items",
-  events: "event_types",
-  enabled_events: "event_types",
-};
-// Longer than any name of a field. A body may have thousands of names, of any length.
-const MAX_NAME_LENGTH = 40;
 // People mistype few names. The distances of many would take long: a batch has thousands of values.
 const MAX_SUGGESTED = 5;
-
-type UnknownField = { parentSchema: ErrorObject["parentSchema"]; location: InputLocation; mayGuess: boolean };
-
-/** Suggests the field that was probably meant: the one with another API's name, with the same name in camelCase, or with a similar one. */
-function unknownField(name: string, { parentSchema, location, mayGuess }: UnknownField): string {
-  const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
-  const text = `is not a known ${location === "query" ? "parameter" : "field"}`;
-  if (name.length > MAX_NAME_LENGTH) return text;
-  const inSnakeCase = name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
-  const meant = [inSnakeCase, SYNONYMS[inSnakeCase] ?? ""].find((each) => each !== name && Object.hasOwn(properties, each));
-  if (meant !== undefined) return text + suggest(meant);
-  return mayGuess ? text + didYouMean(inSnakeCase, Object.keys(properties)) : text;
-}
 
 /** Null means "absent" and is not mentioned. */
 function typeNames(type: unknown): string {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { findSyntaxFault } from "./json-syntax.ts";
+import { countMembers, NO_LIMITS, scanJson } from "./scan-json.ts";
 
 const FAULTS: readonly (readonly [text: string, line: number, column: number, detail: RegExp])[] = [
   ["", 1, 1, /the text ends here, expected a value$/],
@@ -19,6 +20,8 @@ const FAULTS: readonly (readonly [text: string, line: number, column: number, de
   ["[1}", 1, 3, /^expected a comma/],
   ["01", 1, 2, /^expected the end/],
   ["\ufeff{}", 1, 1, /^expected a value$/],
+  ['{"a":1,\n "a":2}', 2, 2, /^this name is in the object already$/],
+  ['[{"a":1},{"b":{"a":1},"\\u0062":2}]', 1, 23, /^this name is in the object already$/],
 ];
 
 for (const [text, line, column, detail] of FAULTS) {
@@ -38,14 +41,16 @@ const isJson = (text: string): boolean => {
   }
 };
 
-test("a text has a fault exactly if JSON.parse refuses it", () => {
+const hasNameTwice = (text: string): boolean => scanJson(Buffer.from(text), NO_LIMITS).members !== countMembers(JSON.parse(text));
+
+test("a text has a fault exactly if JSON.parse refuses it, or an object has a name twice", () => {
   const broken = fc.tuple(fc.json(), fc.nat(), fc.constantFrom("", ",", "]", "}", '"', "1", "\\", ":", " ")).map(([json, at, put]) => {
     const cut = at % (json.length + 1);
     return json.slice(0, cut) + put + json.slice(cut + 1);
   });
   fc.assert(
     fc.property(fc.oneof(fc.json(), broken), (text) => {
-      assert.equal(findSyntaxFault(text) === undefined, isJson(text), text);
+      assert.equal(findSyntaxFault(text) === undefined, isJson(text) && !hasNameTwice(text), text);
     }),
     { numRuns: 2_000 },
   );

@@ -1,4 +1,4 @@
-/** Finds the first fault in the syntax of a JSON text, for error messages. `JSON.parse` names the position of some faults only, and repeats the
+/** Finds the first fault in the syntax of a JSON text, or the first repeated name, for error messages. `JSON.parse` names the position of some faults only, and repeats the
  *  text. The work is one pass over the text. */
 
 /** Lines and columns count from one; columns count UTF-16 units. `isAtEnd`: more text might correct it. */
@@ -20,9 +20,10 @@ const EXPECTED: Readonly<Record<State, string>> = {
   "end of text": "expected the end of the text",
 };
 
-/** Undefined for valid JSON. */
+/** Undefined for valid JSON in which no object has a name twice. */
 export function findSyntaxFault(text: string): SyntaxFault | undefined {
   const open: ("[" | "{")[] = [];
+  const names: Set<string>[] = [];
   let state: State = "value";
   let at = 0;
   for (;;) {
@@ -31,6 +32,13 @@ export function findSyntaxFault(text: string): SyntaxFault | undefined {
     const end = endOf(TOKEN, text, at);
     const next: State | undefined = end === at ? undefined : follow(state, text.charAt(at), open);
     if (next === undefined) return faultAt(text, at, explain(text.charAt(at), state), text.charAt(at) === '"' && end === at);
+    if (next === "name or end") names.push(new Set());
+    if (text.charAt(at) === "}") names.pop();
+    if (next === "colon") {
+      const name = JSON.parse(text.slice(at, end)) as string;
+      if (names.at(-1)?.has(name) === true) return faultAt(text, at, "this name is in the object already", false);
+      names.at(-1)?.add(name);
+    }
     state = next;
     at = end;
   }

@@ -37,6 +37,20 @@ export const msSince = ({ monotonicMs, wallMs }: Moment): number => Math.max(per
 const DATE_TIME =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
+const TIME_EXAMPLE = "2030-01-31T09:00:00Z";
+
+/** Says why a text is no time in a request: the nearest cause, or the form. */
+export function explainTime(text: string): string {
+  const form = `must be an RFC 3339 time such as ${TIME_EXAMPLE}`;
+  if (/^\d{9,13}$/.test(text)) return `${form}, and not a number of seconds`;
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return `${form}, and not only a date`;
+  if (/ \d\d:?\d\d$/.test(text) && isDateTime(text.replace(/ (\d\d:?\d\d)$/, "+$1"))) return `${form}; write its + as %2B in a URL`;
+  if (isDateTime(`${text}Z`)) return `${form}: it needs Z or an offset such as +02:00 at the end`;
+  if (isDateTime(text.replace(" ", "T"))) return `${form}, with a T between the date and the time`;
+  if (/[+-]\d{4}$/.test(text)) return `${form}; an offset has a colon, as in +02:00`;
+  return DATE_TIME.test(text) ? `${form}: this month has fewer days` : form;
+}
+
 export function isDateTime(text: string): boolean {
   const match = DATE_TIME.exec(text);
   return match !== null && Number(match[3]) <= new Date(Date.UTC(Number(match[1]), Number(match[2]), 0)).getUTCDate();

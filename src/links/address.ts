@@ -40,6 +40,15 @@ export const recipientParameter = Type.String({
   examples: ["+14155550123"],
 });
 
+/** A sender in the query of a URL. Those of inbound messages have any form. */
+export const senderParameter = Type.String({
+  pattern: "^\\S.{0,63}$",
+  [HINT]: "must have 1 to 64 characters; write the + of a number as %2B in a URL",
+  description:
+    "Only messages from this sender: a number or name of yours, or the person who wrote an inbound message. Encode the `+` of a number as `%2B`. With `direction=inbound` the search uses an index.",
+  examples: ["+14155550123"],
+});
+
 export const senderField = Type.String({
   pattern: SENDER_PATTERN,
   [HINT]: "must be an E.164 number, a short code, or a name of up to 11 characters",

@@ -1,9 +1,10 @@
 /** The request to send a message: its schema, and the rules between its fields. */
 import { Problem, type Fault } from "../http/problem.ts";
-import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
+import { oneOf, optional, Type, type Static, timeField } from "../http/schema.ts";
 import { isUserId } from "../model/phone-number.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
 import { CHANNELS, MAX_BODY } from "../links/channel.ts";
+import { explainTime } from "../lib/time.ts";
 import type { CarrierOptions } from "../providers/provider.ts";
 import { checkNewContent } from "./check-content.ts";
 import { MAX_RECORD_BYTES, PRIORITIES } from "./message.ts";
@@ -54,11 +55,7 @@ export const NewMessageBody = Type.Object(
     ),
     sender: optional(senderField),
     send_at: optional(
-      Type.String({
-        format: "date-time",
-        [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z",
-        description: "The time at which to send the message, up to 35 days ahead. Absent, or a time within the last 24 hours: at once.",
-      }),
+      timeField("The time at which to send the message, up to 35 days ahead. Absent, or a time within the last 24 hours: at once."),
     ),
     ttl_seconds: optional(
       Type.Integer({
@@ -188,7 +185,7 @@ export function sendAtFaults(text: string): Fault[] {
   const fault = (code: string, detail: string): Fault[] => [{ pointer: "/send_at", code, detail }];
   const aheadMs = Date.parse(text) - Date.now();
   // The schema reports other invalid times. Only a leap second passes the schema and cannot be parsed.
-  if (Number.isNaN(aheadMs)) return fault("invalid_format", "must be an RFC 3339 time such as 2030-01-31T09:00:00Z");
+  if (Number.isNaN(aheadMs)) return fault("invalid_format", explainTime(text));
   if (aheadMs > MAX_DAYS_AHEAD * DAY_MS) return fault("too_far", `must be at most ${MAX_DAYS_AHEAD} days ahead`);
   if (aheadMs < -DAY_MS) return fault("in_the_past", "must not be in the past");
   return [];

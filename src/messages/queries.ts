@@ -176,7 +176,7 @@ export type MessageFilter = {
   from: Uuid;
   before: Uuid;
   recipient: string | null;
-  /** Not in our own API: no index serves it. */
+  /** An index serves it for inbound messages only. */
   sender: string | null;
   clientReference: string | null;
   status: string | null;
@@ -212,6 +212,7 @@ const listAll = listBy("");
 const listByRecipient = listBy(" and recipient = $7");
 const listByReference = listBy(" and client_reference = $8");
 const listByBatch = listBy(" and batch_id = $12");
+const listBySender = listBy(" and inbound_sender = $14");
 
 const listByWriter = scanStatement({
   scan: `
@@ -236,7 +237,8 @@ export async function listInbound(
 /** A page of messages, newest first. */
 export async function listMessages(db: Queryable, owner: Owner, filter: MessageFilter, limit: number): Promise<ListPage<Message>> {
   const { from, before, recipient, sender, clientReference, status, channel, direction, batchId, errorCode } = filter;
-  const byNumber = recipient !== null ? listByRecipient : listAll;
+  const isFromPerson = sender !== null && direction === "inbound";
+  const byNumber = recipient !== null ? listByRecipient : isFromPerson ? listBySender : listAll;
   const statement = batchId !== null ? listByBatch : clientReference !== null ? listByReference : byNumber;
   const isFiltered =
     [status, channel, direction, batchId, errorCode, sender].some((value) => value !== null) ||

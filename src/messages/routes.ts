@@ -6,9 +6,9 @@ import { listEntries } from "../events/queries.ts";
 import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
-import { oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
+import { idParameter, oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import { decodeId, NO_ID } from "../model/id.ts";
-import { recipientParameter } from "../links/address.ts";
+import { recipientParameter, senderParameter } from "../links/address.ts";
 import { CHANNELS } from "../links/channel.ts";
 import type { Database } from "../database/database.ts";
 import type { Acceptor } from "./accept.ts";
@@ -29,8 +29,9 @@ const ListQuery = Type.Object(
     channel: optional(oneOf(CHANNELS, { description: "Only messages of this channel." })),
     direction: optional(oneOf(DIRECTIONS, { description: "Only messages that were sent (`outbound`) or received (`inbound`)." })),
     recipient: optional(recipientParameter),
+    sender: optional(senderParameter),
     client_reference: optional(Type.String({ minLength: 1, maxLength: 128, description: "Only messages with this reference of yours." })),
-    batch_id: optional(Type.String({ minLength: 1, maxLength: 64, description: "Only messages of this batch." })),
+    batch_id: idParameter("batch", "Only messages of this batch."),
     error_code: optional(
       Type.String({ minLength: 1, maxLength: 64, description: "Only messages with this error code, such as `invalid_destination`." }),
     ),
@@ -219,12 +220,11 @@ function toFilter(query: Static<typeof ListQuery>): MessageFilter {
   return {
     ...idRange(query),
     recipient: query.recipient ?? null,
-    sender: null,
+    sender: query.sender ?? null,
     clientReference: query.client_reference ?? null,
     status: query.status ?? null,
     channel: query.channel ?? null,
     direction: query.direction ?? null,
-    // A text that is not a batch id matches no message.
     batchId: typeof query.batch_id === "string" ? (decodeId("batch", query.batch_id) ?? NO_ID) : null,
     errorCode: query.error_code ?? null,
   };

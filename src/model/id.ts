@@ -91,6 +91,9 @@ export function encodeId<P extends IdPrefix>(prefix: P, id: Id<NoInfer<P>>): IdT
   return `${prefix}_${scratch.toString("latin1")}`;
 }
 
+/** The texts that `encodeId` writes for a prefix, as a regular expression. */
+export const idPattern = (prefix: IdPrefix): string => `^${prefix}_[0-7][${ALPHABET}]{${SUFFIX_LENGTH - 1}}$`;
+
 /** Undefined for any text that `encodeId` does not write for that prefix. */
 export function decodeId<P extends IdPrefix>(prefix: P, text: string): Id<P> | undefined {
   const start = prefix.length + 1;
@@ -112,6 +115,44 @@ export function decodeId<P extends IdPrefix>(prefix: P, text: string): Id<P> | u
     }
   }
   return toId(prefix, uuidFromBytes(bytes));
+}
+
+/** The records that ids name, for error texts. */
+const NOUNS: ReadonlyMap<string, string> = new Map([
+  ["msg", "a message"],
+  ["evt", "an event"],
+  ["acct", "an account"],
+  ["batch", "a batch"],
+  ["key", "a key"],
+  ["req", "a request"],
+  ["whe", "an endpoint"],
+  ["dlv", "a delivery"],
+  ["tmpl", "a template"],
+  ["sup", "a suppression"],
+  ["ver", "a verification"],
+  ["lnk", "a link"],
+  ["snd", "a sender"],
+  ["rte", "a route"],
+  ["media", "a media file"],
+]);
+
+const FORM = `${SUFFIX_LENGTH} lower-case letters and digits`;
+const isNamed = (text: string, prefix: string): boolean => NOUNS.has(prefix) && decodeId(prefix as IdPrefix, text) !== undefined;
+
+/** Says why a text is not the id of that kind of record. */
+export function explainId(wanted: IdPrefix, text: string): string {
+  const prefix = text.split("_", 1)[0] ?? "";
+  const form = `must be the id of ${NOUNS.get(wanted)}: ${wanted}_ and ${FORM}`;
+  return prefix !== wanted && isNamed(text, prefix) ? `${form}; ${prefix}_… is the id of ${NOUNS.get(prefix)}` : form;
+}
+
+/** Says what an id names that was not found as a record of the kind that `missing` names. Undefined where that explains nothing. */
+export function explainMissing(text: string, missing: string): string | undefined {
+  const prefix = text.split("_", 1)[0] ?? "";
+  const noun = NOUNS.get(prefix);
+  if (noun === undefined) return undefined;
+  if (!isNamed(text, prefix)) return `an id is ${prefix}_ and ${FORM}`;
+  return missing.includes(noun.slice(noun.indexOf(" "))) ? undefined : `${prefix}_… is the id of ${noun}`;
 }
 
 const digit = (value: number): number => ENCODE[value & 0x1f] as number;

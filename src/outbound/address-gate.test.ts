@@ -256,9 +256,12 @@ describe("a URL", () => {
     ["http://10.0.0.1/", NO_ADDRESSES, PRIVATE],
     ["https://10.0.0.1/", NO_ADDRESSES, PRIVATE],
     ["https://[::1]/", NO_ADDRESSES, PRIVATE],
-    // The address of a name is checked when the name is called.
-    ["https://localhost/", NO_ADDRESSES, undefined],
-    ["http://localhost/", NO_ADDRESSES, HTTPS],
+    // The address of any other name is checked when the name is called.
+    ["https://localhost/", NO_ADDRESSES, PRIVATE],
+    ["http://LOCALHOST./", NO_ADDRESSES, PRIVATE],
+    ["https://app.localhost/", NO_ADDRESSES, PRIVATE],
+    ["https://localhost.example.com/", NO_ADDRESSES, undefined],
+    ["http://localhost/", LOOPBACK, undefined],
     ["http://example.com/", LOOPBACK, undefined],
     ["http://127.0.0.1/", LOOPBACK, undefined],
     ["https://127.0.0.1/", LOOPBACK, undefined],

@@ -14,6 +14,8 @@ export type AddressRules = { allow: AddressSet; deny: AddressSet };
 /** The code of a connection that failed because its host has no allowed address. */
 export const NOT_ALLOWED = "ADDRESS_NOT_ALLOWED";
 
+const LOOPBACK = "127.0.0.1";
+
 // The addresses of a name that are tried.
 const MAX_ADDRESSES = 4;
 
@@ -28,7 +30,9 @@ export class AddressGate {
 
   /** Returns why a URL may never be called, whatever its name resolves to; undefined when it may be. */
   urlRefusal(url: URL): string | undefined {
-    const host = hostOf(url);
+    const name = hostOf(url);
+    // These names mean the machine itself wherever they are looked up (RFC 6761).
+    const host = /(?:^|\.)localhost\.?$/i.test(name) ? LOOPBACK : name;
     const isTls = url.protocol === "https:";
     if (isIP(host) !== 0 && !this.#isAllowed(host, isTls))
       return this.#isAllowed(host, true) ? "must be https" : "names an address that is not on the public internet";

@@ -1,7 +1,8 @@
 /** The HTTP routes of the data of a person. */
 import { route, toResponse, type Route } from "../api/route.ts";
+import type { Fault } from "../http/problem.ts";
 import { HINT, Type } from "../http/schema.ts";
-import { ERASED, type Recipient } from "../model/phone-number.ts";
+import { ERASED, explainNumber, hasRecipientForm, type Recipient } from "../model/phone-number.ts";
 import type { RecipientEraser } from "./erase-recipient.ts";
 import { ErasureRecord } from "./erasure-record.ts";
 import type { RecipientExporter } from "./export-recipient.ts";
@@ -17,6 +18,12 @@ const personField = Type.Unsafe<Recipient>(
     description: "The number or address of the person, as it is in the records.",
   }),
 );
+/** A number that people have formatted is in no record: its erasure would find nothing, and look complete. */
+function checkPerson({ recipient }: Readonly<Record<string, unknown>>): Fault[] {
+  if (typeof recipient !== "string" || !/^(?:tel:|\+)|^[\d ()./-]*\d[ ()./-]+\d/.test(recipient) || hasRecipientForm(recipient)) return [];
+  return [{ pointer: "/recipient", code: "invalid_format", detail: explainNumber(recipient) }];
+}
+
 const RecipientBody = Type.Object(
   { recipient: personField },
   { additionalProperties: false, title: "RecipientRequest", description: "The recipient whose data is erased or exported." },
@@ -38,6 +45,7 @@ export const recipientRoutes = (eraser: RecipientEraser, exporter: RecipientExpo
     scope: "recipients:erase",
     isIdempotent: true,
     body: RecipientBody,
+    check: checkPerson,
     cost: () => ERASE_COST,
     reply: { status: 200, description: "The number of erased records.", schema: ErasureRecord },
     problems: [],
@@ -54,6 +62,7 @@ export const recipientRoutes = (eraser: RecipientEraser, exporter: RecipientExpo
     scope: "recipients:read",
     isIdempotent: false,
     body: RecipientBody,
+    check: checkPerson,
     reply: { status: 200, description: "The records, one on each line.", schema: Type.String(), contentType: "application/x-ndjson" },
     problems: [],
     handle: async (call) => ({

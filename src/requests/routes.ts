@@ -4,7 +4,7 @@ import { route, type Route } from "../api/route.ts";
 import type { Database } from "../database/database.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
-import { oneOf, optional, timeParameter, Type } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type, idParameter } from "../http/schema.ts";
 import { decodeId, NO_ID, type Id, type IdPrefix } from "../model/id.ts";
 import { RequestRecord, requestRecord } from "./logged-request.ts";
 import { findRequest, listRequests } from "./queries.ts";
@@ -24,8 +24,8 @@ const ListQuery = Type.Object(
     method: optional(oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"], { description: "Only requests with this method." })),
     operation: text("Only requests for this operation, such as `sendMessage`."),
     code: text("Only requests that were refused with this error code."),
-    key_id: text("Only requests with this key, or with an access token of it."),
-    message_id: text("Only requests that created or named this message."),
+    key_id: idParameter("key", "Only requests with this key, or with an access token of it."),
+    message_id: idParameter("msg", "Only requests that created or named this message."),
     created_after: timeParameter("Only requests after this time."),
     created_before: timeParameter("Only requests before this time."),
   },

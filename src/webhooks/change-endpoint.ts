@@ -205,7 +205,9 @@ const fixedByCredential = (field: string): Problem =>
 const whileEnabled =
   (work: Work): Work =>
   async (tx, endpoint) =>
-    endpoint.status === "enabled" ? work(tx, endpoint) : new Problem("endpoint_disabled");
+    endpoint.status === "enabled"
+      ? work(tx, endpoint)
+      : new Problem("endpoint_disabled", { detail: "the endpoint is disabled: enable it with PATCH and status enabled first" });
 
 function found(endpoint: Endpoint | undefined): Endpoint {
   if (endpoint === undefined) throw noSuchEndpoint();

@@ -3,7 +3,7 @@ import { mustBeOneOf } from "../lib/nearest.ts";
 import { MAX_URL_LENGTH, parseBoundedUrl, requireUrl } from "../lib/urls.ts";
 import { TYPE_PATTERNS } from "../events/event.ts";
 import { Problem, type Fault } from "../http/problem.ts";
-import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
+import { oneOf, optional, Type, type Static, timeField } from "../http/schema.ts";
 import { ENDPOINT_STATUSES } from "./endpoint.ts";
 import type { AddressGate } from "../outbound/address-gate.ts";
 
@@ -49,11 +49,7 @@ export type EditEndpoint = Static<typeof EditEndpointBody>;
 
 export const RecoverBody = Type.Object(
   {
-    since: Type.String({
-      format: "date-time",
-      [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z",
-      description: "The start of the recovery: events from this time on that the endpoint has not acknowledged are delivered again.",
-    }),
+    since: timeField("The start of the recovery: events from this time on that the endpoint has not acknowledged are delivered again."),
   },
   { additionalProperties: false, title: "RecoverWebhookEndpoint", description: "The recovery of a webhook endpoint." },
 );

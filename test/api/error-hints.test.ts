@@ -8,13 +8,16 @@ import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 let godwit: Godwit;
 let key: string;
 let live: string;
+let eraser: string;
 before(async () => {
   godwit = await startGodwit();
   key = await godwit.key();
+  eraser = await godwit.key({ scopes: ["recipients:erase"] });
   live = await godwit.key({ environment: "live", scopes: ["links:write", "messages:send"] });
 });
 after(() => godwit.stop());
 
+const EVENT = "evt_01k9zs3v8mf4tb2xg1qj6n0d5c";
 const MESSAGE = { recipient: "+14155550123", channel: "sms", body: "x" };
 const post = (path: string, body: unknown, by = key): Promise<Reply> => godwit.request("POST", path, { key: by, body });
 const get = (path: string): Promise<Reply> => godwit.request("GET", path, { key });
@@ -54,6 +57,60 @@ const ROWS: readonly (readonly [what: string, call: () => Promise<Reply>, detail
     "a mistyped event type of an endpoint",
     () => post("/v1/webhook_endpoints", { url: "https://example.com/", event_types: ["message.deliverd"] }),
     /^event_types\/0: is not known; did you mean message\.delivered\?/,
+  ],
+  [
+    "a header among the fields",
+    () => message({ idempotency_key: randomUUID() }),
+    /^idempotency_key: .*; send it as the header Idempotency-Key\.$/,
+  ],
+  ["a callback", () => message({ statusCallback: "https://example.com" }), /^statusCallback: .* POST \/v1\/webhook_endpoints\.$/],
+  ["the page of another API", () => get("/v1/messages?offset=100"), /^offset: is not a known parameter; did you mean cursor\?$/],
+  ["the entries of an import", () => post("/v1/suppressions/import", { recipients: [] }), /^recipients: .*did you mean entries\?/],
+  [
+    "a name twice",
+    () =>
+      godwit.request("POST", "/v1/messages", { key, body: '{"body":"x",\n"body":"y"}', headers: { "content-type": "application/json" } }),
+    /line 2, column 1: this name is/,
+  ],
+  ["a time without an offset", () => message({ send_at: "2030-01-31T09:00:00" }), /^send_at: .*: it needs Z or an offset/],
+  ["a day that does not exist", () => message({ send_at: "2030-02-30T09:00:00Z" }), /^send_at: .*: this month has fewer days\.$/],
+  ["a time with a space", () => message({ send_at: "2030-01-31 09:00:00Z" }), /^send_at: .*, with a T between/],
+  ["a date", () => message({ send_at: "2030-01-31" }), /^send_at: .*, and not only a date\.$/],
+  ["a plus in the time of a query", () => get("/v1/messages?created_after=2030-01-31T09:00:00+02:00"), /; write its \+ as %2B in a URL\.$/],
+  ["the id of another record in a filter", () => get(`/v1/messages?batch_id=${EVENT}`), /^batch_id: .*; evt_… is the id of an event\.$/],
+  ["no id in a filter", () => get("/v1/events?message_id=foo"), /^message_id: must be the id of a message: msg_ and 26/],
+  [
+    "the id of another record in a path",
+    () => get(`/v1/messages/${EVENT}`),
+    /^No such message in this environment; evt_… is the id of an event\.$/,
+  ],
+  ["an id that is cut", () => get("/v1/messages/msg_01k9zs"), /^No such message in this environment; an id is msg_ and 26 /],
+  ["a base URL with the version", () => get("/v1/v1/messages"), /^No such path; did you mean \/v1\/messages\?$/],
+  [
+    "a field of an action without fields",
+    async () => post(`${await canceled()}/cancel`, { reason: "x" }),
+    /^reason: must be empty: this action has no fields\.$/,
+  ],
+  [
+    "a broken body of an action",
+    async () =>
+      godwit.request("POST", `${await canceled()}/cancel`, { key, body: "garbage{", headers: { "content-type": "application/json" } }),
+    /^Request body: is not valid JSON/,
+  ],
+  [
+    "a formatted number of an erasure",
+    () => post("/v1/recipients/erase", { recipient: "+1 415 555 0123" }, eraser),
+    /^recipient: must have only digits after the \+/,
+  ],
+  [
+    "a link to a number of an erasure",
+    () => post("/v1/recipients/erase", { recipient: "tel:+14155550123" }, eraser),
+    /^recipient: must be/,
+  ],
+  [
+    "an endpoint on this machine",
+    () => post("/v1/webhook_endpoints", { url: "https://localhost/hook" }),
+    /^url: names an address that is not on the public internet/,
   ],
   ["the messages of a batch", () => post("/v1/batches", { messages: [MESSAGE] }), /^messages: .*did you mean items\?/],
   ["a mistyped template", () => message({ body: undefined, template_id: "verification_cod" }), /did you mean verification_code\?/],
@@ -150,7 +207,7 @@ const ROWS: readonly (readonly [what: string, call: () => Promise<Reply>, detail
   ],
   [
     "a webhook URL without TLS",
-    () => post("/v1/webhook_endpoints", { url: "http://localhost:3000/" }),
+    () => post("/v1/webhook_endpoints", { url: "http://example.com:3000/" }),
     /must be https; .*godwit listen --forward-to/,
   ],
 ];

@@ -147,9 +147,12 @@ describe("cancel", () => {
     });
   }
 
-  test("needs no body, and ignores one", async () => {
-    const options: RequestOptions[] = [{}, { body: {} }, { headers: { "content-type": "application/json" } }, { body: { reason: "x" } }];
+  test("needs no body, and refuses a field", async () => {
+    const options: RequestOptions[] = [{}, { body: {} }, { headers: { "content-type": "application/json" } }];
     for (const each of options) assertFirst(await client.messages.cancel((await client.messages.send())["id"], each), 200);
+    const { id } = await client.messages.send();
+    assertProblem(await client.messages.cancel(id, { body: { reason: "x" } }), "invalid_request_payload");
+    assert.equal((await client.messages.read(id))["status"], "queued");
   });
 
   test("is counted in the usage, and the message does not wait any more", async () => {

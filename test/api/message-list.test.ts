@@ -107,7 +107,8 @@ describe("filters of messages", () => {
       JSON.stringify({ code: "invalid_destination", message: "x", permanent: true, provider_code: null }),
     ]);
     await godwit.rows(
-      "update messages set status = 'delivered', direction = 'inbound' where recipient = '+14155550102' and channel = 'whatsapp'",
+      `update messages set status = 'delivered', direction = 'inbound', sender = '+14155550777', inbound_sender = '+14155550777'
+          where recipient = '+14155550102' and channel = 'whatsapp'`,
     );
     await godwit.rows("update messages set batch_id = $1 where client_reference = 'a' and recipient = '+14155550101'", [BATCH]);
   });
@@ -129,7 +130,10 @@ describe("filters of messages", () => {
     [{ error_code: "invalid_destination" }, [2]],
     [{ error_code: "other" }, []],
     [{ batch_id: encodeId("batch", BATCH) }, [0]],
-    [{ batch_id: "batch_none" }, []],
+    [{ batch_id: encodeId("batch", newId("batch", 1)) }, []],
+    [{ sender: "+14155550777" }, [3]],
+    [{ sender: "+14155550777", direction: "inbound" }, [3]],
+    [{ sender: "+14155550777", direction: "outbound" }, []],
     [{ recipient: "+14155550101", client_reference: "a" }, [0]],
     [{ recipient: "+14155550101", status: "queued" }, [4, 0]],
     [{ client_reference: "a", channel: "sms", status: "queued", direction: "outbound" }, [1, 0]],

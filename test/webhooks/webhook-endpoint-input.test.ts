@@ -129,8 +129,7 @@ describe("a URL that may not be called", () => {
     ["https://example.com/hook", false, false],
     ["https://93.184.216.34/hook", false, false],
     ["https://[2606:4700::1111]/hook", false, false],
-    // A name is accepted; its address is checked when it is called.
-    ["https://localhost/hook", false, false],
+    ["https://localhost/hook", true, true],
     ["http://example.com/hook", true, false],
     ["http://93.184.216.34/hook", true, true],
     ["http://10.1.2.3/hook", true, false],

@@ -1735,6 +1735,7 @@ class MessagesListQuery(TypedDict):
     channel: NotRequired[Literal["sms", "whatsapp"]]
     direction: NotRequired[Literal["outbound", "inbound"]]
     recipient: NotRequired[str]
+    sender: NotRequired[str]
     client_reference: NotRequired[str]
     batch_id: NotRequired[str]
     error_code: NotRequired[str]
