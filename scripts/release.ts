@@ -127,7 +127,8 @@ const VERSION_PLACES: readonly (readonly [files: string, pattern: RegExp])[] = [
   ["package-lock.json", /(?<=^ {2}"version": ")[^"]+/m],
   ["package-lock.json", /(?<="(?:|sdk|console|site)": \{\s+"name": "[^"]+",\s+"version": ")[^"]+/g],
   ["sdk-python/pyproject.toml", /(?<=^version = ")[^"]+/m],
-  ["sdk-python/src/godwit/__init__.py", /(?<=__version__ = ")[^"]+/],
+  ["sdk/src/version.ts", /(?<=VERSION = ")[^"]+/],
+  ["sdk-python/src/godwit/_version.py", /(?<=__version__ = ")[^"]+/],
   ["compose.yaml", /(?<=image: godwit:)\S+/g],
   ["packaging/helm/godwit/Chart.yaml", /(?<=^(?:version|appVersion): )\S+/gm],
   [

@@ -8,11 +8,14 @@ import io
 import json
 import os
 import pickle
+import platform
 import tempfile
 import threading
+import tomllib
 import unittest
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from datetime import date, datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -29,12 +32,16 @@ from godwit import (
     Godwit,
     GodwitError,
     RateLimit,
+    Record,
     RequestEvent,
+    RequestTimeout,
     ResponseEvent,
     StreamConsumed,
     UploadSource,
     WebhookError,
+    __version__,
     response_of,
+    verify_webhook,
 )
 from godwit._call import parse_rate_limit, retry_delay
 from godwit._errors import RawResponse, parse_retry_after, to_api_error

@@ -1,6 +1,7 @@
 /** Makes calls: each with one idempotency key, and with retries within its limits. */
 import { toCredential, type Credential, type CredentialOptions, type TokenResponse, type TokenRequest } from "./credential.ts";
 import { Deadline, wait } from "./deadline.ts";
+import { runtimeName } from "./environment.ts";
 import { GodwitError, StreamConsumedError, unexpectedResponse } from "./errors.ts";
 import { readFailure, readJson, send, withinDeadline, type Fetch } from "./exchange.ts";
 import type { Hooks } from "./hooks.ts";
@@ -10,6 +11,7 @@ import { Call, parseRateLimit, type ApiResponse } from "./response.ts";
 import { isRetryable, LIMITS, resolveLimits, retryDelayMs, type Limits } from "./retry.ts";
 import { isUploadBody, type UploadBody } from "./upload-body.ts";
 import { newUuid } from "./uuid.ts";
+import { VERSION } from "./version.ts";
 
 export type TransportOptions = CredentialOptions &
   Hooks & {
@@ -26,6 +28,12 @@ export type TransportOptions = CredentialOptions &
     /** Additional headers for every request. */
     headers?: Readonly<Record<string, string>> | undefined;
   };
+
+/** Names the package in the logs of the service. A browser sends its own header. */
+function ownHeaders(): Record<string, string> {
+  const runtime = runtimeName();
+  return runtime === undefined ? {} : { "user-agent": `godwit-sdk/${VERSION} ${runtime}` };
+}
 
 type AttemptOptions = Limits & { signal?: AbortSignal | undefined; credential?: Credential; idempotencyKey: string | null };
 
@@ -44,7 +52,7 @@ export class Transport {
     // Browsers refuse a fetch that is called as a method of another object.
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#limits = resolveLimits(options, LIMITS);
-    this.#headers = lowerCased(options.headers);
+    this.#headers = { ...ownHeaders(), ...lowerCased(options.headers) };
     this.#hooks = { onRequest: options.onRequest, onResponse: options.onResponse };
     this.#credential = toCredential(options, (request) => this.#fetchToken(request));
   }

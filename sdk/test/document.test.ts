@@ -1,4 +1,4 @@
-/** The package matches the OpenAPI document: the generated types are current, and every operation has a method. */
+/** The package matches the OpenAPI document: the generated types are current, and every operation has a method. The version is that of the manifest. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -8,9 +8,15 @@ import { basename } from "node:path";
 import { test } from "node:test";
 import { generated, readDocument } from "../scripts/generate.ts";
 import { Call, EventStream, Godwit, Pages, RecipientExport } from "../src/index.ts";
+import { VERSION } from "../src/version.ts";
 
 test("the generated files are up to date: otherwise run npm run generate -w sdk", async () => {
   for (const [path, text] of await generated()) assert.equal(readFileSync(path, "utf8"), text, basename(path));
+});
+
+test("the version is that of package.json", () => {
+  const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
+  assert.equal(VERSION, manifest.version);
 });
 
 /** Lists every method of every resource of the client. `webhooks` calls no operation. */

@@ -1,7 +1,8 @@
 /** The options of the client: the environment variables, and errors that name the option or variable at fault. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { Godwit, type GodwitOptions } from "../src/index.ts";
+import { Godwit, type GodwitOptions, type NewMessage, type WriteOptions } from "../src/index.ts";
+import { VERSION } from "../src/version.ts";
 
 const NAMES = ["GODWIT_KEY", "GODWIT_URL"] as const;
 const saved = NAMES.map((name) => [name, process.env[name]] as const);
@@ -13,13 +14,14 @@ const setVariables = (values: readonly (readonly [string, string | undefined])[]
 beforeEach(() => setVariables(NAMES.map((name) => [name, undefined])));
 afterEach(() => setVariables(saved));
 
-type Sent = { url: string; authorization: string | null };
+type Sent = { url: string; authorization: string | null; userAgent: string | null };
 
 /** Makes one call, and returns its URL and its credential. */
 async function sentBy(options: GodwitOptions = {}): Promise<Sent> {
   let sent: Sent | undefined;
   const fetch: GodwitOptions["fetch"] = async (url, init) => {
-    sent = { url, authorization: new Headers(init.headers).get("authorization") };
+    const headers = new Headers(init.headers);
+    sent = { url, authorization: headers.get("authorization"), userAgent: headers.get("user-agent") };
     return Response.json({});
   };
   await new Godwit({ ...options, fetch }).queue.get();
@@ -32,11 +34,12 @@ test("the key and the URL are read from the environment, and options take preced
     ["GODWIT_KEY", "gw_test_env"],
     ["GODWIT_URL", "https://godwit.example/api/"],
   ]);
-  const fromVariables = { url: "https://godwit.example/api/v1/queue", authorization: "Bearer gw_test_env" };
+  const userAgent = `godwit-sdk/${VERSION} node/${process.versions.node}`;
+  const fromVariables = { url: "https://godwit.example/api/v1/queue", authorization: "Bearer gw_test_env", userAgent };
   assert.deepEqual(await sentBy(), fromVariables);
   assert.deepEqual(await sentBy({ apiKey: process.env["NO_SUCH_KEY"], baseUrl: process.env["NO_SUCH_URL"] }), fromVariables);
   const options = { apiKey: "gw_test_option", baseUrl: "http://localhost:1234" };
-  assert.deepEqual(await sentBy(options), { url: "http://localhost:1234/v1/queue", authorization: "Bearer gw_test_option" });
+  assert.deepEqual(await sentBy(options), { url: "http://localhost:1234/v1/queue", authorization: "Bearer gw_test_option", userAgent });
   assert.equal((await sentBy({ accessToken: "token" })).authorization, "Bearer token");
 });
 

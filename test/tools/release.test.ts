@@ -138,7 +138,8 @@ describe("a release", { skip: missing ?? false, timeout: 1_200_000 }, () => {
     for (const name of ["", "sdk", "console", "site"]) assert.equal(lock.packages[name]?.version, NEXT, name);
     assert.equal((JSON.parse(read("docs", "openapi.json")) as { info: { version: string } }).info.version, NEXT);
     assert.match(read("sdk-python", "pyproject.toml"), /^version = "9\.8\.7"$/m);
-    assert.match(read("sdk-python", "src", "godwit", "__init__.py"), /^__version__ = "9\.8\.7"$/m);
+    assert.match(read("sdk-python", "src", "godwit", "_version.py"), /^__version__ = "9\.8\.7"$/m);
+    assert.match(read("sdk", "src", "version.ts"), /^export const VERSION = "9\.8\.7";$/m);
     assert.match(read("compose.yaml"), /image: godwit:9\.8\.7$/m);
     assert.match(read("packaging", "helm", "godwit", "Chart.yaml"), /^version: 9\.8\.7\nappVersion: 9\.8\.7$/m);
     for (const page of ["docs/go-live.md", "docs/packaging.md", "docs/sdk.md", "sdk/README.md"]) {

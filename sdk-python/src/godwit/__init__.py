@@ -12,9 +12,8 @@ from ._options import ClientCredentials, RequestEvent, ResponseEvent
 from ._records import ApiResponse, RateLimit, Record, response_of
 from ._streams import EventStream, RecipientExport
 from ._uploads import AsyncUploadSource, UploadSource
+from ._version import __version__ as __version__
 from ._webhooks import verify_webhook
-
-__version__ = "0.2.0"
 
 __all__ = [
     "ApiError",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import platform
 import random
 import re
 import time
@@ -24,9 +25,13 @@ from ._options import ClientCredentials, Limits, RequestEvent, ResponseEvent, Se
 from ._records import ApiResponse, RateLimit, Record, response_of
 from ._uploads import UploadBody
 
+from ._version import __version__
 _log = logging.getLogger("godwit")
 
 _FIRST_SECONDS = 0.5
+# Names the package in the logs of the service.
+_USER_AGENT = f"godwit-sdk-python/{__version__} python/{platform.python_version()}"
+
 _MAX_SECONDS = 30.0
 _RETRYABLE_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -130,7 +135,7 @@ class Calls:
     ) -> Request:
         filled = re.sub(r"\{(\w+)\}", lambda found: _segment(found[1], ids[found[1]], f"{method} {path}"), path)
         search = urlencode({name: value for name, value in (query or {}).items() if value is not None})
-        given = {name.lower(): value for name, value in {**self._settings.headers, **(headers or {})}.items()}
+        given = {name.lower(): value for name, value in {"user-agent": _USER_AGENT, **self._settings.headers, **(headers or {})}.items()}
         content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
         own = {} if content is None else {"content-type": "application/json"}
         return Request(method, f"{self._settings.base_url}{filled}{'?' if search else ''}{search}", {**given, **own}, content)
@@ -250,7 +255,12 @@ class Calls:
         form = {"grant_type": "client_credentials"}
         if credential.scopes is not None:
             form["scope"] = " ".join(credential.scopes)
-        headers = {"authorization": f"Basic {basic}", "content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
+        headers = {
+            "user-agent": _USER_AGENT,
+            "authorization": f"Basic {basic}",
+            "content-type": "application/x-www-form-urlencoded",
+            "accept": "application/json",
+        }
         request = Request("POST", f"{self._settings.base_url}/v1/oauth/token", headers, urlencode(form).encode())
         response = yield Send(request, self._settings.limits.timeout)
         data = _parse(response)

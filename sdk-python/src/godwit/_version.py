@@ -1,0 +1,3 @@
+"""The version of this package. scripts/release.ts sets it, also in pyproject.toml."""
+
+__version__ = "0.2.0"
