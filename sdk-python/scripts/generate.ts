@@ -45,7 +45,7 @@ const LIMITS = ["max_retries: int | None = None", "timeout: float | None = None"
 const HEADERS = "headers: Mapping[str, str] | None = None";
 const READ: Options = { parameters: [...LIMITS, HEADERS], passed: "CallOptions(max_retries, timeout, total_timeout, headers)" };
 const WRITE: Options = {
-  parameters: ["idempotency_key: str | None = None", ...LIMITS, HEADERS],
+  parameters: ["idempotency_key: str | UUID | None = None", ...LIMITS, HEADERS],
   passed: "CallOptions(max_retries, timeout, total_timeout, headers, idempotency_key)",
 };
 const STREAM: Options = {
@@ -213,6 +213,7 @@ function resourcesText(document: Document, operations: ReadonlyMap<string, Locat
     "",
     "from collections.abc import Mapping",
     "from typing import Unpack, cast",
+    "from uuid import UUID",
     "",
     "from . import types",
     "from ._call import CallOptions",

@@ -3,6 +3,7 @@
 export type Schema = {
   $ref?: string;
   type?: string | readonly string[];
+  format?: string;
   enum?: readonly (string | null)[];
   /** A list of values, or null; or the forms of an event or a content. */
   anyOf?: readonly Schema[];
@@ -68,7 +69,9 @@ export type Base = "TypedDict" | "Record";
 export function classOf(base: Base, name: string, { properties = {}, required = [] }: Schema): string[] {
   const inner = Object.entries(properties).flatMap(([key, schema]) => innerTypes(base, `${name}${pascal(key)}`, schema));
   const rows = Object.entries(properties).map(([key, schema]) => {
-    const type = typeOf(schema, `${name}${pascal(key)}`);
+    const text = typeOf(schema, `${name}${pascal(key)}`);
+    // The service returns times as texts. A client sends them as either.
+    const type = base === "TypedDict" && schema.format === "date-time" ? `datetime | ${text}` : text;
     return [key, required.includes(key) || base === "Record" ? type : `NotRequired[${type}]`] as const;
   });
   // A keyword cannot be the name of a field, but it can be a key.
@@ -100,6 +103,6 @@ export function typesText(
     if (schema.properties !== undefined) return CATCH_ALLS.has(name) ? [] : classOf(base, name, schema);
     return [...innerTypes(base, name, schema), `${name}: TypeAlias = ${JSON.stringify(typeOf(schema, name))}`];
   });
-  const head = `"""${title}"""\n\nfrom __future__ import annotations\n\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\nfrom ._records import Record\n\n# Many records have a field named object, which would hide the type.\nJson: TypeAlias = object`;
+  const head = `"""${title}"""\n\nfrom __future__ import annotations\n\nfrom datetime import datetime\nfrom typing import Literal, NotRequired, TypeAlias, TypedDict\n\nfrom ._records import Record\n\n# Many records have a field named object, which would hide the type.\nJson: TypeAlias = object`;
   return `${[head, ...named, ...others].join("\n\n\n")}\n`;
 }

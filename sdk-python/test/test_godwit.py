@@ -113,6 +113,74 @@ class Records(unittest.TestCase):
             message = godwit.messages.send(**MESSAGE, metadata={"order": "17"})
         assert message.segments is not None
         self.assertEqual((message.id, message.segments.count), (message["id"], message["segments"]["count"]))
+class Requests(unittest.TestCase):
+    """The requests that a call sends, to a server in this process."""
+
+    def setUp(self) -> None:
+        self.sent: list[httpx.Request] = []
+        self.http = httpx.Client(transport=httpx.MockTransport(self.respond))
+        self.godwit = Godwit(api_key="gw_test_a", http_client=self.http)
+        self.addCleanup(self.http.close)
+
+    def respond(self, request: httpx.Request) -> httpx.Response:
+        self.sent.append(request)
+        return httpx.Response(200, json={"data": [], "has_more": False, "next_cursor": None, "access_token": "token"})
+
+    def test_the_package_names_itself(self) -> None:
+        own = f"godwit-sdk-python/{__version__} python/{platform.python_version()}"
+        self.godwit.queue.get()
+        Godwit(client_credentials=ClientCredentials("key_1", "gw_test_s"), http_client=self.http).queue.get()
+        Godwit(api_key="gw_test_a", headers={"User-Agent": "shop/1"}, http_client=self.http).queue.get()
+        self.assertEqual([each.headers["user-agent"] for each in self.sent], [own, own, own, "shop/1"])
+
+    def test_the_version_is_that_of_the_package(self) -> None:
+        project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+        self.assertEqual(__version__, project["project"]["version"])
+
+    def test_a_key_is_a_uuid_or_its_text(self) -> None:
+        key = uuid.uuid4()
+        keys: list[str | uuid.UUID] = [key, str(key)]
+        for given in keys:
+            self.assertEqual(response_of(self.godwit.messages.send(**MESSAGE, idempotency_key=given)).idempotency_key, str(key))
+            self.assertEqual(response_of(self.godwit.media.upload(b"text", idempotency_key=given)).idempotency_key, str(key))
+        self.assertEqual({each.headers["idempotency-key"] for each in self.sent}, {str(key)})
+        wrong: Any = 17
+        with self.assertRaisesRegex(ValueError, "^idempotency_key must be a UUID or its text, and is 17$"):
+            self.godwit.messages.send(**MESSAGE, idempotency_key=wrong)
+
+    def test_an_empty_key_is_not_replaced_by_another(self) -> None:
+        self.godwit.messages.send(**MESSAGE, idempotency_key="")
+        self.assertEqual(self.sent[0].headers["idempotency-key"], "")
+
+    def test_aware_times_are_sent_in_utc(self) -> None:
+        time = datetime(2030, 1, 31, 10, tzinfo=timezone(timedelta(hours=1)))
+        self.godwit.messages.send(**MESSAGE, send_at=time)
+        self.godwit.batches.send(defaults=MESSAGE, items=[{"send_at": time}])
+        self.godwit.messages.list(created_after=time).first_page()
+        self.assertEqual(json.loads(self.sent[0].content)["send_at"], "2030-01-31T09:00:00Z")
+        self.assertEqual(json.loads(self.sent[1].content)["items"][0]["send_at"], "2030-01-31T09:00:00Z")
+        self.assertEqual(self.sent[2].url.params["created_after"], "2030-01-31T09:00:00Z")
+
+    def test_times_without_a_zone_are_refused_by_their_name(self) -> None:
+        naive, day = datetime(2030, 1, 31), date(2030, 1, 31)
+        anything: Any = {"created_after": day}
+        with self.assertRaisesRegex(ValueError, r"^send_at must be a time with a zone, such as .*datetime\(2030"):
+            self.godwit.messages.send(**MESSAGE, send_at=naive)
+        with self.assertRaisesRegex(ValueError, r"^items\[0\].send_at must be a time with a zone"):
+            self.godwit.batches.send(defaults=MESSAGE, items=[{"send_at": naive}])
+        with self.assertRaisesRegex(ValueError, "^created_after must be a time with a zone"):
+            self.godwit.messages.list(**anything).first_page()
+        self.assertEqual(self.sent, [])
+
+    def test_the_service_accepts_these_times(self) -> None:
+        now = datetime.now(timezone.utc)
+        with Godwit(**SERVICE) as godwit:
+            message = godwit.messages.send(**MESSAGE, send_at=now + timedelta(hours=1))
+            self.assertEqual(message.status, "scheduled")
+            found = [each.id for each in godwit.messages.list(created_after=now - timedelta(minutes=1))]
+        self.assertIn(message.id, found)
+
+
         self.assertEqual(message.metadata, {"order": "17"})
         self.assertIsNone(message.error)
         with self.assertRaisesRegex(AttributeError, "no field 'no_such_field'"):

@@ -5,7 +5,13 @@ import { join } from "node:path";
 import openapiTS, { astToString, type OpenAPI3, type SchemaObject } from "openapi-typescript";
 import ts from "typescript";
 
-type Operation = { operationId: string; summary: string; responses: Record<string, unknown> };
+type Operation = {
+  operationId: string;
+  summary: string;
+  parameters?: unknown;
+  requestBody?: unknown;
+  responses: Record<string, unknown>;
+};
 type Document = {
   paths: Record<string, Record<string, Operation>>;
   webhooks: object;
@@ -35,8 +41,19 @@ function openUnion(schema: SchemaObject): ts.TypeNode | undefined {
 
 // In the place of a member that other events have, so that `event.data.message` is a name before `event.type` is compared.
 const ABSENT = "x-absent";
-const typeNode = (schema: SchemaObject): ts.TypeNode | undefined =>
-  ABSENT in schema ? ts.factory.createKeywordTypeNode(ts.SyntaxKind.UndefinedKeyword) : openUnion(schema);
+// A time that the client sends. The service returns times as texts.
+const SENT_TIME = "x-sent-time";
+
+function typeNode(schema: SchemaObject): ts.TypeNode | undefined {
+  if (ABSENT in schema) return ts.factory.createKeywordTypeNode(ts.SyntaxKind.UndefinedKeyword);
+  return SENT_TIME in schema ? timeOrText(schema) : openUnion(schema);
+}
+
+function timeOrText({ type }: SchemaObject): ts.TypeNode {
+  const forms = [ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword), ts.factory.createTypeReferenceNode("Date")];
+  const none = Array.isArray(type) ? [ts.factory.createLiteralTypeNode(ts.factory.createNull())] : [];
+  return ts.factory.createUnionTypeNode([...forms, ...none]);
+}
 
 // Their `type` is any text. With them, a comparison of `type` would leave two forms.
 const CATCH_ALLS: ReadonlySet<string> = new Set(["OtherEvent", "OtherContent"]);
@@ -70,6 +87,30 @@ function knownForms(all: Record<string, SchemaObject>): Record<string, SchemaObj
   return { ...schemas, ...Object.fromEntries(widened) } as Record<string, SchemaObject>;
 }
 
+type Schemas = Record<string, SchemaObject>;
+
+/** The names of the schemas that requests refer to, also inside of others. */
+function sentSchemas(paths: Document["paths"], schemas: Schemas): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (value: unknown): void => {
+    const names = Array.from(JSON.stringify(value ?? null).matchAll(/"#\/components\/schemas\/(\w+)"/g), ([, name = ""]) => name);
+    for (const name of names.filter((each) => !found.has(each))) {
+      found.add(name);
+      visit(schemas[name]);
+    }
+  };
+  for (const { requestBody } of Object.values(paths).flatMap((methods) => Object.values(methods))) visit(requestBody);
+  return found;
+}
+
+/** Marks the times in a schema, or in the parameters of an operation. */
+const markTimes = <T>(value: T): T =>
+  JSON.parse(
+    JSON.stringify(value, (_, each: unknown) =>
+      (each as SchemaObject | null)?.format === "date-time" ? { ...(each as SchemaObject), [SENT_TIME]: true } : each,
+    ),
+  ) as T;
+
 /** Drops the examples of operations, but not fields with the name `example`, which are in the schemas. */
 const withoutExamples = <T extends object>(operations: T): T =>
   JSON.parse(JSON.stringify(operations, (key, value: unknown) => (key === "example" ? undefined : value))) as T;
@@ -79,6 +120,7 @@ function shortened({ paths, webhooks, components, ...rest }: Document): Document
   const { responses: _responses, examples: _examples, schemas, ...kept } = components;
   const successful = (operation: Operation): Operation => ({
     ...operation,
+    ...(operation.parameters === undefined ? {} : { parameters: markTimes(operation.parameters) }),
     responses: Object.fromEntries(Object.entries(operation.responses).filter(([status]) => status.startsWith("2"))),
   });
   const rows = Object.entries(paths).map(([path, methods]) => [
@@ -86,7 +128,11 @@ function shortened({ paths, webhooks, components, ...rest }: Document): Document
     Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, successful(operation)])),
   ]);
   const shown = withoutExamples(Object.fromEntries(rows) as Document["paths"]);
-  return { ...rest, paths: shown, webhooks: withoutExamples(webhooks), components: { ...kept, schemas: knownForms(schemas) } };
+  const sent = sentSchemas(paths, schemas);
+  const marked = Object.fromEntries(
+    Object.entries(knownForms(schemas)).map(([name, schema]) => [name, sent.has(name) ? markTimes(schema) : schema]),
+  );
+  return { ...rest, paths: shown, webhooks: withoutExamples(webhooks), components: { ...kept, schemas: marked } };
 }
 
 async function schemaText(document: Document): Promise<string> {

@@ -9,7 +9,7 @@ export type Request = { method: string; url: string; headers: Readonly<Record<st
 /** The input of an operation, whose types the caller has already checked. */
 export type Input = {
   path?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string | number | undefined>> | undefined;
+  query?: Readonly<Record<string, string | number | Date | undefined>> | undefined;
   body?: unknown;
   /** The body of an upload, in place of `body`. */
   file?: UploadBody;
@@ -20,14 +20,28 @@ export function toRequest(baseUrl: string, id: OperationId, { path = {}, query =
   const [method, template] = OPERATIONS[id];
   const filledPath = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name], `${method} ${template}`));
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, queryText(name, value));
   const search = parameters.toString();
   return {
     method,
     url: `${baseUrl}${filledPath}${search === "" ? "" : `?${search}`}`,
     headers: body === undefined && file === undefined ? {} : { "content-type": contentType ?? "application/json" },
-    body: file ?? (body === undefined ? undefined : JSON.stringify(body)),
+    body: file ?? (body === undefined ? undefined : bodyText(body)),
   };
+}
+
+const queryText = (name: string, value: string | number | Date): string => (value instanceof Date ? timeText(name, value) : String(value));
+
+const bodyText = (body: unknown): string =>
+  JSON.stringify(body, function replaceTime(this: Record<string, unknown>, name: string, value: unknown): unknown {
+    const given = this[name];
+    return given instanceof Date ? timeText(name, given) : value;
+  });
+
+/** Refuses an invalid time. JSON has null in its place, and a message whose `send_at` is null is sent at once. */
+function timeText(name: string, time: Date): string {
+  if (Number.isNaN(time.getTime())) throw new TypeError(`${name} is an invalid date`);
+  return time.toISOString();
 }
 
 /** Encodes an id for the path. Refuses an id that is empty or consists of dots, because it would address another operation. */

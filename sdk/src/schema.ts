@@ -1456,7 +1456,7 @@ export interface components {
              * Format: date-time
              * @description The time at which to send the message, up to 35 days ahead. Absent, or a time within the last 24 hours: at once.
              */
-            send_at?: string | null;
+            send_at?: string | Date | null;
             /** @description The time to live: the message is not submitted after that many seconds. Default: 172,800 (48 hours). */
             ttl_seconds?: number | null;
             /** @description `high` for codes, `bulk` for campaigns. Default: `normal`. */
@@ -2373,7 +2373,7 @@ export interface components {
              * Format: date-time
              * @description The time at which to send the message, up to 35 days ahead. Absent, or a time within the last 24 hours: at once.
              */
-            send_at?: string | null;
+            send_at?: string | Date | null;
             /** @description The text. Up to 1,600 characters on sms, and 4,096 on whatsapp. */
             body?: string | null;
             /** @description The values of the variables of the template, by name. All variables are required. */
@@ -2557,7 +2557,7 @@ export interface components {
              * Format: date-time
              * @description The time at which to send the message, up to 35 days ahead. Absent, or a time within the last 24 hours: at once.
              */
-            send_at?: string | null;
+            send_at?: string | Date | null;
             /** @description The time to live: the message is not submitted after that many seconds. Default: 172,800 (48 hours). */
             ttl_seconds?: number | null;
             /** @description `high` for codes, `bulk` for campaigns. Default: `normal`. */
@@ -3759,7 +3759,7 @@ export interface components {
              * Format: date-time
              * @description The start of the recovery: events from this time on that the endpoint has not acknowledged are delivered again.
              */
-            since: string;
+            since: string | Date;
         };
         /** @description An opt-out to record. */
         NewSuppression: {
@@ -4732,7 +4732,7 @@ export interface components {
              * Format: date-time
              * @description The time at which the key stops working. It cannot be later than the expiry of the credential that creates it, or than the maximum lifetime of keys in the account. Absent: as late as possible.
              */
-            expires_at?: string | null;
+            expires_at?: string | Date | null;
             /**
              * @description The addresses from which the key can be used, as CIDR blocks, within those of the key that creates it. Absent: the same as those.
              * @example [
@@ -5543,9 +5543,9 @@ export interface operations {
                 /** @description Only messages with this error code, such as `invalid_destination`. */
                 error_code?: string;
                 /** @description Only messages created after this time. */
-                created_after?: string;
+                created_after?: string | Date;
                 /** @description Only messages created before this time. */
-                created_before?: string;
+                created_before?: string | Date;
             };
             header?: never;
             path?: never;
@@ -5819,9 +5819,9 @@ export interface operations {
                 /** @description Only batches with this status. */
                 status?: "processing" | "completed";
                 /** @description Only batches that were accepted after this time. */
-                created_after?: string;
+                created_after?: string | Date;
                 /** @description Only batches that were accepted before this time. */
-                created_before?: string;
+                created_before?: string | Date;
             };
             header?: never;
             path?: never;
@@ -5920,9 +5920,9 @@ export interface operations {
                 /** @description Only media with this status. */
                 status?: "pending" | "ready" | "failed";
                 /** @description Only media that were created after this time. */
-                created_after?: string;
+                created_after?: string | Date;
                 /** @description Only media that were created before this time. */
-                created_before?: string;
+                created_before?: string | Date;
             };
             header?: never;
             path?: never;
@@ -6256,9 +6256,9 @@ export interface operations {
                 /** @description Only records of this recipient: a phone number, or a business-scoped user id of WhatsApp. Encode the `+` of a number as `%2B`. */
                 recipient?: string;
                 /** @description Only verifications that were created after this time. */
-                created_after?: string;
+                created_after?: string | Date;
                 /** @description Only verifications that were created before this time. */
-                created_before?: string;
+                created_before?: string | Date;
             };
             header?: never;
             path?: never;
@@ -6419,9 +6419,9 @@ export interface operations {
                 /** @description Only events of this message. */
                 message_id?: string;
                 /** @description Only events after this time. */
-                created_after?: string;
+                created_after?: string | Date;
                 /** @description Only events before this time. */
-                created_before?: string;
+                created_before?: string | Date;
             };
             header?: never;
             path?: never;
@@ -6874,9 +6874,9 @@ export interface operations {
                 /** @description Only suppressions with this status. Default: `active`. */
                 status?: "active" | "lifted";
                 /** @description Only suppressions whose first opt-out was after this time. */
-                created_after?: string;
+                created_after?: string | Date;
                 /** @description Only suppressions whose first opt-out was before this time. */
-                created_before?: string;
+                created_before?: string | Date;
             };
             header?: never;
             path?: never;
@@ -7175,9 +7175,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The start of the range: counts from the hour of this time on, or from its minute. Default: 30 days before the end, or an hour before it by minute. */
-                created_after?: string;
+                created_after?: string | Date;
                 /** @description The end of the range: counts up to the end of the hour of this time, or of its minute. A time on the full hour, or minute, is not included. Default: now. */
-                created_before?: string;
+                created_before?: string | Date;
                 /** @description The interval of each row. Default: `day`, in UTC. */
                 interval?: "minute" | "hour" | "day";
                 /** @description Only messages of this channel. */
@@ -7977,9 +7977,9 @@ export interface operations {
                 /** @description Only changes of this target: its id, or a type such as `link`. */
                 target?: string;
                 /** @description Only changes after this time. */
-                created_after?: string;
+                created_after?: string | Date;
                 /** @description Only changes before this time. */
-                created_before?: string;
+                created_before?: string | Date;
             };
             header?: never;
             path?: never;
@@ -8022,9 +8022,9 @@ export interface operations {
                 /** @description Only requests that created or named this message. */
                 message_id?: string;
                 /** @description Only requests after this time. */
-                created_after?: string;
+                created_after?: string | Date;
                 /** @description Only requests before this time. */
-                created_before?: string;
+                created_before?: string | Date;
             };
             header?: never;
             path?: never;

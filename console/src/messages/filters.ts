@@ -48,8 +48,8 @@ export type MessageQuery = Omit<QueryOf<"listMessages">, "limit" | "cursor">;
 export function matches(message: Message, query: MessageQuery): boolean {
   const { error_code: errorCode, created_after: after, created_before: before, ...equal } = query;
   if (errorCode !== undefined && message.error?.code !== errorCode) return false;
-  if (after !== undefined && Date.parse(message.created_at) <= Date.parse(after)) return false;
-  if (before !== undefined && Date.parse(message.created_at) >= Date.parse(before)) return false;
+  if (after !== undefined && Date.parse(message.created_at) <= new Date(after).getTime()) return false;
+  if (before !== undefined && Date.parse(message.created_at) >= new Date(before).getTime()) return false;
   return Object.entries(equal).every(([name, value]) => message[name as keyof typeof equal] === value);
 }
 

@@ -23,15 +23,16 @@ from urllib.parse import quote, urlencode, urlsplit
 from ._errors import ApiError, ConnectionFailed, GodwitError, RawResponse, StreamConsumed, to_api_error, unexpected_response
 from ._options import ClientCredentials, Limits, RequestEvent, ResponseEvent, Settings, check_token, resolve_limits
 from ._records import ApiResponse, RateLimit, Record, response_of
+from ._times import with_times
 from ._uploads import UploadBody
-
 from ._version import __version__
+
 _log = logging.getLogger("godwit")
 
-_FIRST_SECONDS = 0.5
 # Names the package in the logs of the service.
 _USER_AGENT = f"godwit-sdk-python/{__version__} python/{platform.python_version()}"
 
+_FIRST_SECONDS = 0.5
 _MAX_SECONDS = 30.0
 _RETRYABLE_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -84,7 +85,7 @@ class CallOptions:
     timeout: float | None = None
     total_timeout: float | None = None
     headers: Mapping[str, str] | None = None
-    idempotency_key: str | None = None
+    idempotency_key: str | uuid.UUID | None = None
 
 
 # A file takes longer than other requests.
@@ -134,9 +135,9 @@ class Calls:
         headers: Mapping[str, str] | None = None,
     ) -> Request:
         filled = re.sub(r"\{(\w+)\}", lambda found: _segment(found[1], ids[found[1]], f"{method} {path}"), path)
-        search = urlencode({name: value for name, value in (query or {}).items() if value is not None})
+        search = urlencode({name: value for name, value in with_times(query or {}).items() if value is not None})
         given = {name.lower(): value for name, value in {"user-agent": _USER_AGENT, **self._settings.headers, **(headers or {})}.items()}
-        content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+        content = None if body is None else json.dumps(with_times(body), allow_nan=False, separators=(",", ":")).encode()
         own = {} if content is None else {"content-type": "application/json"}
         return Request(method, f"{self._settings.base_url}{filled}{'?' if search else ''}{search}", {**given, **own}, content)
 
@@ -151,7 +152,7 @@ class Calls:
     ) -> Steps:
         """The steps of a call. Returns a Record."""
         is_write = method in ("POST", "PATCH")
-        key = (options.idempotency_key or str(uuid.uuid4())) if is_write else None
+        key = _key(options.idempotency_key) if is_write else None
         plain = self.request(method, path, ids, query, body, options.headers)
         own = {"accept": "application/json", **({} if key is None else {"idempotency-key": key})}
         return self._retry(Request(method, plain.url, {**plain.headers, **own}, plain.content), options, key)
@@ -167,7 +168,7 @@ class Calls:
         query: Mapping[str, Any],
     ) -> Steps:
         """The steps of a call whose body is a file. Returns a Record."""
-        key = options.idempotency_key or str(uuid.uuid4())
+        key = _key(options.idempotency_key)
         plain = self.request(method, path, ids, {"file_name": body.file_name, **query}, None, options.headers)
         length = body.length
         own = {"accept": "application/json", "idempotency-key": key, "content-type": _media_type(content_type)}
@@ -315,6 +316,14 @@ def parse_rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
         return None
     numbers = {name: int(value) for name, value in re.findall(r";([a-z]+)=(\d+)", left[2] + (policy[2] if policy else ""))}
     return RateLimit(left[1], numbers.get("r", 0), numbers.get("t", 0), numbers.get("q"), numbers.get("w"))
+
+
+def _key(given: object) -> str:
+    if given is None:
+        return str(uuid.uuid4())
+    if isinstance(given, (str, uuid.UUID)):
+        return str(given)
+    raise ValueError(f"idempotency_key must be a UUID or its text, and is {given!r}")
 
 
 def _media_type(hint: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from ._records import Record
@@ -19,7 +20,7 @@ class NewMessage(TypedDict):
     content: NotRequired[NewContent | None]
     reply_to: NotRequired[str | None]
     sender: NotRequired[str | None]
-    send_at: NotRequired[str | None]
+    send_at: NotRequired[datetime | str | None]
     ttl_seconds: NotRequired[int | None]
     priority: NotRequired[Literal["high", "normal", "bulk"] | None]
     client_reference: NotRequired[str | None]
@@ -535,7 +536,7 @@ class MessagePage(Record):
 
 
 class EditMessage(TypedDict):
-    send_at: NotRequired[str | None]
+    send_at: NotRequired[datetime | str | None]
     body: NotRequired[str | None]
     template_variables: NotRequired[dict[str, str] | None]
     metadata: NotRequired[dict[str, str] | None]
@@ -621,7 +622,7 @@ class BatchItem(TypedDict):
     content: NotRequired[NewContent | None]
     reply_to: NotRequired[str | None]
     sender: NotRequired[str | None]
-    send_at: NotRequired[str | None]
+    send_at: NotRequired[datetime | str | None]
     ttl_seconds: NotRequired[int | None]
     priority: NotRequired[Literal["high", "normal", "bulk"] | None]
     client_reference: NotRequired[str | None]
@@ -1079,7 +1080,7 @@ class DeliveryAttempt(Record):
 
 
 class RecoverWebhookEndpoint(TypedDict):
-    since: str
+    since: datetime | str
 
 
 class NewSuppression(TypedDict):
@@ -1475,7 +1476,7 @@ class DeletedRoute(Record):
 class NewKey(TypedDict):
     scopes: list[Literal["messages:send", "messages:read", "templates:read", "templates:write", "webhooks:read", "webhooks:write", "events:read", "keys:read", "keys:write", "suppressions:read", "suppressions:write", "usage:read", "links:read", "links:write", "audit:read", "recipients:read", "recipients:erase", "verifications:read", "verifications:write", "media:read", "media:write"]]
     name: NotRequired[str | None]
-    expires_at: NotRequired[str | None]
+    expires_at: NotRequired[datetime | str | None]
     allowed_ips: NotRequired[list[str] | None]
 
 
@@ -1739,8 +1740,8 @@ class MessagesListQuery(TypedDict):
     client_reference: NotRequired[str]
     batch_id: NotRequired[str]
     error_code: NotRequired[str]
-    created_after: NotRequired[str]
-    created_before: NotRequired[str]
+    created_after: NotRequired[datetime | str]
+    created_before: NotRequired[datetime | str]
 
 
 class MessagesEventsQuery(TypedDict):
@@ -1752,8 +1753,8 @@ class BatchesListQuery(TypedDict):
     limit: NotRequired[int]
     cursor: NotRequired[str]
     status: NotRequired[Literal["processing", "completed"]]
-    created_after: NotRequired[str]
-    created_before: NotRequired[str]
+    created_after: NotRequired[datetime | str]
+    created_before: NotRequired[datetime | str]
 
 
 class MediaUploadQuery(TypedDict):
@@ -1767,8 +1768,8 @@ class MediaListQuery(TypedDict):
     kind: NotRequired[Literal["image", "audio", "video", "document", "sticker"]]
     source: NotRequired[Literal["upload", "url", "inbound"]]
     status: NotRequired[Literal["pending", "ready", "failed"]]
-    created_after: NotRequired[str]
-    created_before: NotRequired[str]
+    created_after: NotRequired[datetime | str]
+    created_before: NotRequired[datetime | str]
 
 
 class TemplatesListQuery(TypedDict):
@@ -1795,8 +1796,8 @@ class EventsListQuery(TypedDict):
     cursor: NotRequired[str]
     type: NotRequired[Literal["*", "message.*", "recipient.*", "template.*", "batch.*", "media.*", "endpoint.*", "webhook.*", "audit.*", "message.scheduled", "message.queued", "message.sending", "message.sent", "message.delivered", "message.read", "message.undelivered", "message.failed", "message.expired", "message.canceled", "message.received", "message.unrouted", "message.fallback_started", "recipient.opted_out", "recipient.opted_in", "template.approved", "template.rejected", "template.paused", "batch.completed", "media.ready", "media.failed", "endpoint.disabled", "webhook.test", "audit.created"]]
     message_id: NotRequired[str]
-    created_after: NotRequired[str]
-    created_before: NotRequired[str]
+    created_after: NotRequired[datetime | str]
+    created_before: NotRequired[datetime | str]
 
 
 class EventsStreamQuery(TypedDict):
@@ -1809,8 +1810,8 @@ class SuppressionsListQuery(TypedDict):
     recipient: NotRequired[str]
     sender: NotRequired[str]
     status: NotRequired[Literal["active", "lifted"]]
-    created_after: NotRequired[str]
-    created_before: NotRequired[str]
+    created_after: NotRequired[datetime | str]
+    created_before: NotRequired[datetime | str]
 
 
 class SuppressionsHistoryQuery(TypedDict):
@@ -1823,13 +1824,13 @@ class VerificationsListQuery(TypedDict):
     cursor: NotRequired[str]
     status: NotRequired[Literal["pending", "approved", "expired", "failed", "canceled"]]
     recipient: NotRequired[str]
-    created_after: NotRequired[str]
-    created_before: NotRequired[str]
+    created_after: NotRequired[datetime | str]
+    created_before: NotRequired[datetime | str]
 
 
 class UsageGetQuery(TypedDict):
-    created_after: NotRequired[str]
-    created_before: NotRequired[str]
+    created_after: NotRequired[datetime | str]
+    created_before: NotRequired[datetime | str]
     interval: NotRequired[Literal["minute", "hour", "day"]]
     channel: NotRequired[Literal["sms", "whatsapp"]]
     status: NotRequired[Literal["scheduled", "queued", "sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled", "received"]]
@@ -1852,8 +1853,8 @@ class AuditEventsListQuery(TypedDict):
     actor: NotRequired[str]
     action: NotRequired[str]
     target: NotRequired[str]
-    created_after: NotRequired[str]
-    created_before: NotRequired[str]
+    created_after: NotRequired[datetime | str]
+    created_before: NotRequired[datetime | str]
 
 
 class RequestsListQuery(TypedDict):
@@ -1865,5 +1866,5 @@ class RequestsListQuery(TypedDict):
     code: NotRequired[str]
     key_id: NotRequired[str]
     message_id: NotRequired[str]
-    created_after: NotRequired[str]
-    created_before: NotRequired[str]
+    created_after: NotRequired[datetime | str]
+    created_before: NotRequired[datetime | str]
