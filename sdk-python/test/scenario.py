@@ -42,9 +42,9 @@ def assert_includes(value: Any, expected: Any) -> None:
 
 def assert_raised(error: GodwitError, expected: dict[str, Any]) -> None:
     assert isinstance(error, KINDS[expected["kind"]]), repr(error)
-    assert_includes(error, {name: value for name, value in expected.items() if name not in ("kind", "pointers", "has_request_id")})
-    if "pointers" in expected:
-        assert_includes([fault["pointer"] for fault in error.errors], expected["pointers"])
+    assert_includes(error, {name: value for name, value in expected.items() if name not in ("kind", "where", "has_request_id")})
+    if "where" in expected:
+        assert_includes([fault.where for fault in error.errors], expected["where"])
     if expected.get("has_request_id"):
         assert error.request_id is not None and error.request_id.startswith("req_")
 

@@ -3,8 +3,9 @@ import type { Problem } from "./schema.ts";
 
 /** The error codes of the API, and `unexpected_response` for a response that does not come from Godwit. New codes can be added. */
 export type ErrorCode = Problem["code"] | "unexpected_response";
-/** One invalid value of a request, with its position. */
-export type Fault = NonNullable<Problem["errors"]>[number];
+type ProblemFault = NonNullable<Problem["errors"]>[number];
+/** One invalid value of a request. `where` is its position: the pointer, the parameter, or the header. */
+export type Fault = ProblemFault & { where: string };
 
 /** The base class of all errors of this package. The only other errors are the reason of your own signal, the error of your own stream of an upload, and
  *  a `TypeError` for invalid options. */
@@ -28,7 +29,7 @@ export type ApiErrorFields = {
   title: string;
   detail: string;
   requestId: string | null;
-  errors: readonly Fault[];
+  errors: readonly ProblemFault[];
   requiredScopes: readonly string[];
   retryAfterSeconds: number | null;
   headers: Headers;
@@ -57,12 +58,15 @@ export class ApiError extends GodwitError {
     this.title = fields.title;
     this.detail = fields.detail;
     this.requestId = fields.requestId;
-    this.errors = fields.errors;
+    this.errors = fields.errors.map((fault) => ({ ...fault, where: whereOf(fault) }));
     this.requiredScopes = fields.requiredScopes;
     this.retryAfterSeconds = fields.retryAfterSeconds;
     this.headers = fields.headers;
   }
 }
+
+// The pointer of the whole body is empty. The service names it so in `detail`, because `body` is also the name of a field.
+const whereOf = ({ pointer, parameter, header }: ProblemFault): string => (pointer ?? parameter ?? header) || "request body";
 
 /** No response: the connection could not be established, or it broke. `cause` is the error of the runtime. */
 export class ConnectionError extends GodwitError {
@@ -105,7 +109,7 @@ export function toApiError(response: Response, text: string): ApiError {
     title: textOr(problem.title, statusText),
     detail: textOr(problem.detail, `the response is not a problem document; its type is ${headers.get("content-type") ?? "missing"}`),
     requestId: headers.get("x-request-id"),
-    errors: arrayOf(problem.errors) as readonly Fault[],
+    errors: arrayOf(problem.errors).filter((fault): fault is ProblemFault => typeof fault === "object" && fault !== null),
     requiredScopes: arrayOf(problem.required_scopes) as readonly string[],
     retryAfterSeconds: retryAfterSeconds(headers.get("retry-after")),
     headers,

@@ -202,6 +202,18 @@ describe("a refusal", () => {
     assert.match(error.idempotencyKey ?? "", /^[0-9a-f-]{36}$/);
   });
 
+  test("names the whole body, and ignores faults that are no objects", async (context) => {
+    const json = {
+      code: "invalid_request_payload",
+      detail: "It is empty.",
+      errors: [null, { pointer: "", code: "required", detail: "is empty" }],
+    };
+    const fake = new Godwit({ apiKey, baseUrl: await fakeServer(context, () => ({ status: 400, json })) });
+    const error = await rejection(fake.messages.send(MESSAGE));
+    assert.ok(error instanceof ApiError);
+    assert.deepEqual(error.errors, [{ pointer: "", code: "required", detail: "is empty", where: "request body" }]);
+  });
+
   test("is distinguished by its code", async () => {
     const optedOut = await rejection(client.messages.send({ ...MESSAGE, recipient: "+15005550004" }));
     assert.ok(hasCode(optedOut, "recipient_opted_out") && !hasCode(optedOut, "no_route", "not_found"));

@@ -111,12 +111,12 @@ const KINDS: Readonly<Record<string, typeof GodwitError | typeof ApiError | type
   webhook: WebhookError,
 };
 
-function assertRaised(error: unknown, { kind, pointers, has_request_id: hasRequestId, retry_after: retryAfter, ...members }: Raised): void {
+function assertRaised(error: unknown, { kind, where, has_request_id: hasRequestId, retry_after: retryAfter, ...members }: Raised): void {
   assert.ok(error instanceof GodwitError && error instanceof (KINDS[kind] ?? Error), String(error));
   assertIncludes(error, toOptions(members));
   if (hasRequestId === true) assert.match(error.requestId ?? "", /^req_/);
-  const faults = error instanceof ApiError ? error.errors.map(({ pointer }) => pointer) : [];
-  if (pointers !== undefined) assert.deepEqual(faults, pointers);
+  const faults = error instanceof ApiError ? error.errors.map((fault) => fault.where) : [];
+  if (where !== undefined) assert.deepEqual(faults, where);
   if (retryAfter !== undefined) assert.equal((error as ApiError).retryAfterSeconds, retryAfter);
 }
 

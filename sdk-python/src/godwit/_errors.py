@@ -7,16 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any, TypedDict
+from typing import Any
+
+from ._records import Record
 
 
-class Fault(TypedDict, total=False):
-    """One invalid value of a request. ``pointer`` is its position in the body, ``parameter`` its name in the query."""
+class Fault(Record):
+    """One invalid value of a request. ``where`` is its position: the pointer in the body, the parameter of the query, or the header. The
+    dictionary has one of the keys ``pointer``, ``parameter`` and ``header``."""
 
-    pointer: str
-    parameter: str
     code: str
     detail: str
+
+    @property
+    def where(self) -> str:
+        # The pointer of the whole body is empty. The service names it so in detail, because body is also the name of a field.
+        return next((self[name] for name in ("pointer", "parameter", "header") if self.get(name)), "request body")
+
+    def __repr__(self) -> str:
+        return f"<fault {self.where}: {self.get('detail')}>"
 
 
 class GodwitError(Exception):
@@ -58,7 +67,7 @@ class ApiError(GodwitError):
         self.title = _text(problem.get("title"), response.reason)
         self.detail = _text(problem.get("detail"), "the response is not a problem document of Godwit")
         self.request_id = response.headers.get("x-request-id")
-        self.errors = _sequence(problem.get("errors"))
+        self.errors = [Fault(each) for each in _sequence(problem.get("errors")) if isinstance(each, dict)]
         #: With ``forbidden_insufficient_scope``: the scopes that the credential lacks.
         self.required_scopes: Sequence[str] = _sequence(problem.get("required_scopes"))
         #: The wait in seconds that the service asks for with Retry-After.
