@@ -107,12 +107,6 @@ class Options(unittest.TestCase):
                     godwit.messages.get(wrong)
 
 
-class Records(unittest.TestCase):
-    def test_fields_are_attributes_and_keys(self) -> None:
-        with Godwit(**SERVICE) as godwit:
-            message = godwit.messages.send(**MESSAGE, metadata={"order": "17"})
-        assert message.segments is not None
-        self.assertEqual((message.id, message.segments.count), (message["id"], message["segments"]["count"]))
 class Requests(unittest.TestCase):
     """The requests that a call sends, to a server in this process."""
 
@@ -181,9 +175,48 @@ class Requests(unittest.TestCase):
         self.assertIn(message.id, found)
 
 
+class Errors(unittest.TestCase):
+    def test_errors_are_copied_and_pickled_with_all_that_they_know(self) -> None:
+        problem = {"code": "rate_limit_exceeded", "detail": "Too many.", "errors": [{"parameter": "limit", "code": "a", "detail": "b"}]}
+        refused = to_api_error(RawResponse(429, "", {"x-request-id": "req_1", "retry-after": "7"}, json.dumps(problem).encode()))
+        refused.attempts, refused.idempotency_key = 3, "key"
+        errors = [refused, WebhookError("invalid_payload", "no JSON"), StreamConsumed(refused), RequestTimeout("late"), GodwitError("a")]
+        for error in errors:
+            for other in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
+                self.assertEqual((type(other), str(other), vars(other)), (type(error), str(error), vars(error)))
+
+    def test_a_fault_says_where_it_is(self) -> None:
+        places: list[Any] = [{"pointer": "/body"}, {"pointer": ""}, {"parameter": "limit"}, {"header": "Idempotency-Key"}, None]
+        error = to_api_error(RawResponse(400, "", {}, json.dumps({"errors": places}).encode()))
+        self.assertEqual([each.where for each in error.errors], ["/body", "request body", "limit", "Idempotency-Key"])
+        self.assertEqual(error.errors[0]["pointer"], "/body")
+
+
+class Records(unittest.TestCase):
+    def test_a_record_shows_its_type_and_its_id_but_no_texts_and_numbers(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            message = godwit.messages.send(**MESSAGE, metadata={"code": "123456"})
+            event = godwit.events.list(limit=1).data[0]
+        self.assertEqual(repr(message), f"<message {message.id} status=queued>")
+        self.assertEqual(repr(event), f"<event {event.id} type={event.type}>")
+        self.assertEqual((repr(message.metadata), repr(Record())), ("<record with code>", "<record with no fields>"))
+
+    def test_an_unknown_field_is_answered_with_the_one_that_was_meant(self) -> None:
+        message: Any = Record(object="message", status="queued")
+        with self.assertRaisesRegex(AttributeError, "^the message has no field 'stauts'; did you mean 'status'\\?$"):
+            message.stauts
+        with self.assertRaisesRegex(AttributeError, "^the message has no field 'xyz'; its fields are object, status$"):
+            message.xyz
+        self.assertLessEqual({"object", "status", "items"}, set(dir(message)))
+
+    def test_fields_are_attributes_and_keys(self) -> None:
+        with Godwit(**SERVICE) as godwit:
+            message = godwit.messages.send(**MESSAGE, metadata={"order": "17"})
+        assert message.segments is not None
+        self.assertEqual((message.id, message.segments.count), (message["id"], message["segments"]["count"]))
         self.assertEqual(message.metadata, {"order": "17"})
         self.assertIsNone(message.error)
-        with self.assertRaisesRegex(AttributeError, "no field 'no_such_field'"):
+        with self.assertRaisesRegex(AttributeError, "the message has no field 'no_such_field'"):
             getattr(message, "no_such_field")
 
     def test_a_record_is_copied_and_stored_as_any_dictionary(self) -> None:

@@ -44,6 +44,14 @@ class GodwitError(Exception):
     #: The idempotency key of the call, or None for reads and deletions. Repeat the call with it; it has no second effect.
     idempotency_key: str | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without this, pickle and copy call the class with the text only, and other classes take more.
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(kind: type[GodwitError], args: tuple[Any, ...]) -> GodwitError:
+    return kind.__new__(kind, *args)
+
 
 @dataclass(frozen=True)
 class RawResponse:

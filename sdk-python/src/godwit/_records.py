@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 
@@ -49,7 +50,31 @@ class Record(dict[str, Any]):
             try:
                 return self[name]
             except KeyError:
-                raise AttributeError(f"the record has no field {name!r}", name=name, obj=self) from None
+                # copy and pickle ask every record for special methods.
+                near = [] if name.startswith("__") else get_close_matches(name, self, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"its fields are {', '.join(self)}"
+                # With the object, Python would add a second suggestion.
+                raise AttributeError(f"the {_kind(self) or 'record'} has no field {name!r}; {hint}", name=name) from None
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *(name for name in self if name.isidentifier())]
+
+    def __repr__(self) -> str:
+        """Contains no texts and phone numbers, because it gets into logs."""
+        kind = _kind(self)
+        if kind is None:
+            return f"<record with {', '.join(self) or 'no fields'}>"
+        return " ".join([f"<{kind}", *(f"{self[name]}" if name == "id" else f"{name}={self[name]}" for name in _SHOWN if name in self)]) + ">"
+
+
+_SHOWN = ("id", "type", "status")
+
+
+def _kind(record: Mapping[str, Any]) -> str | None:
+    """The type of a record of the API. None for a part of one, such as its metadata, whose fields can have any names."""
+    if "object" in record:
+        return str(record["object"])
+    return "event" if {"id", "type", "data"} <= record.keys() else None
 
 
 def response_of(record: Mapping[str, Any]) -> ApiResponse:
