@@ -73,8 +73,14 @@ class Options(unittest.TestCase):
         self.assert_refused("^the environment variable GODWIT_URL must be .*'godwit'", {"GODWIT_URL": "godwit"}, api_key="gw_test_a")
         self.assert_refused("^base_url must be an http or https URL", api_key="gw_test_a", base_url="ftp://user:secret@localhost")
         self.assert_refused("^base_url must be a URL without a user", api_key="gw_test_a", base_url="http://user:secret@localhost")
-        self.assert_refused("^timeout must be a number from", api_key="gw_test_a", timeout=float("inf"))
-        self.assert_refused("^max_retries must be a number from 0 to 100", api_key="gw_test_a", max_retries=-1)
+        self.assert_refused("^timeout must be a number of seconds from", api_key="gw_test_a", timeout=float("inf"))
+        self.assert_refused("^timeout must be a number .* and is '5'$", api_key="gw_test_a", timeout="5")
+        self.assert_refused(r"^total_timeout must be a number .* and is Timeout\(", api_key="gw_test_a", total_timeout=httpx.Timeout(5))
+        for wrong in (-1, 1.5, "1", True):
+            self.assert_refused("^max_retries must be a whole number from 0 to 100", api_key="gw_test_a", max_retries=wrong)
+        for url in ("https://godwit.example/api/v1", "https://godwit.example/api/v1/"):
+            self.assert_refused("^base_url .* use https://godwit.example/api$", api_key="gw_test_a", base_url=url)
+        self.assert_refused("^the environment variable GODWIT_URL must not end in /v1", {"GODWIT_URL": "http://a/v1"}, api_key="gw_test_a")
 
     def test_an_error_of_the_connection_names_the_service(self) -> None:
         server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)

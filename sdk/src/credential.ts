@@ -1,5 +1,6 @@
 /** The value of `Authorization: Bearer`: an API key, an access token from the caller, or an access token fetched with a key. */
 import { hasEnvironment, readVariable } from "./environment.ts";
+import { checkOptions, type OptionNames } from "./option-names.ts";
 import type { ApiResponse } from "./response.ts";
 
 /** Set one of the three. Without any, the environment variable GODWIT_KEY is the API key. */
@@ -18,6 +19,8 @@ export type CredentialOptions = {
 export type TokenSource = (refused?: string) => string | Promise<string>;
 /** The id and the secret of an API key. `scopes` limits the tokens to some of the key's scopes. */
 export type ClientCredentials = { clientId: string; clientSecret: string; scopes?: readonly string[] | undefined };
+
+const CLIENT_CREDENTIALS: OptionNames<ClientCredentials> = { clientId: true, clientSecret: true, scopes: true };
 
 /** Returns a token. With a refused token, returns a new one if possible. */
 export type Credential = (refused?: string) => Promise<string>;
@@ -69,7 +72,9 @@ function checkKeyForm(name: string, key: string): void {
 }
 
 /** Shares one token among all calls. Calls that wait for a new token share one token request. */
-function exchangeForTokens({ clientId, clientSecret, scopes }: ClientCredentials, fetchToken: FetchToken): Credential {
+function exchangeForTokens(credentials: ClientCredentials, fetchToken: FetchToken): Credential {
+  checkOptions(credentials, CLIENT_CREDENTIALS, "clientCredentials");
+  const { clientId, clientSecret, scopes } = credentials;
   const basic = btoa(
     `${encodeURIComponent(checkToken("clientId", clientId))}:${encodeURIComponent(checkToken("clientSecret", clientSecret))}`,
   );

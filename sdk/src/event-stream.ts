@@ -4,6 +4,7 @@ import { GodwitError } from "./errors.ts";
 import { FrameReader, type Frame } from "./event-frames.ts";
 import { withinDeadline } from "./exchange.ts";
 import type { QueryOf } from "./operation.ts";
+import { checkOptions, type OptionNames } from "./option-names.ts";
 import { lowerCased } from "./request.ts";
 import { isRetryable, retryDelayMs } from "./retry.ts";
 import type { Event } from "./schema.ts";
@@ -24,6 +25,7 @@ export type StreamOptions = {
 /** `lost` carries the error, and the wait before the next connection. */
 export type StreamState = { kind: "connected" } | { kind: "lost"; error: unknown; retryMs: number };
 
+const OPTIONS: OptionNames<StreamOptions> = { lastEventId: true, onState: true, silenceMs: true, headers: true, signal: true };
 const SILENCE_MS = 45_000;
 
 /** A stream of events. Iterate it once, with `for await`. It ends when the loop is left, when the signal aborts, or with an error when
@@ -36,6 +38,7 @@ export class EventStream implements AsyncIterable<Event> {
   readonly #options: StreamOptions;
 
   constructor(transport: Transport, query: QueryOf<"streamEvents">, options: StreamOptions) {
+    checkOptions(options, OPTIONS, "an event stream");
     this.#transport = transport;
     this.#query = query;
     this.#options = options;

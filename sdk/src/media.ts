@@ -1,5 +1,6 @@
 /** Media: `/v1/media`. Files to send, and files that people have sent. */
-import type { BodyOf, CallOptions, QueryOf, WriteOptions } from "./operation.ts";
+import { CALL_OPTIONS, type BodyOf, type CallOptions, type QueryOf, type WriteOptions } from "./operation.ts";
+import { checkOptions, type OptionNames } from "./option-names.ts";
 import { listPages, type PagesOf } from "./pages.ts";
 import type { Call } from "./response.ts";
 import type { DeletedMedia, Media as MediaRecord } from "./schema.ts";
@@ -16,6 +17,7 @@ export type UploadOptions = WriteOptions & {
   contentType?: string | undefined;
 };
 
+const OPTIONS: OptionNames<UploadOptions> = { ...CALL_OPTIONS, fileName: true, kind: true, contentType: true };
 const LIMITS = { timeoutMs: 900_000, totalTimeoutMs: 1_800_000 };
 const BYTES = "application/octet-stream";
 
@@ -29,6 +31,7 @@ export class Media {
   /** Uploads a file. A stream is sent as it is read, and never whole in memory. An attempt that fails is repeated if the file can be read again: a
    *  `Blob`, bytes, or a function that opens a stream. A stream that was read cannot be sent again; the call then throws a `StreamConsumedError`. */
   upload(source: UploadSource, options: UploadOptions = {}): Call<MediaRecord> {
+    checkOptions(options, OPTIONS, "an upload");
     const { fileName = nameOf(source), kind, contentType = typeOf(source), ...rest } = options;
     const query = { file_name: fileName, kind };
     return this.#transport.upload("createMedia", { query, file: toUploadBody(source), contentType }, { ...LIMITS, ...rest });

@@ -1,5 +1,6 @@
 /** The input and output types of the operations, derived from the generated types, and the options of a call. */
 import type { OPERATIONS } from "./operations.ts";
+import type { OptionNames } from "./option-names.ts";
 import type { operations } from "./schema.ts";
 
 /** The name of an operation of the API, such as `sendMessage`. */
@@ -38,4 +39,14 @@ export type CallOptions = {
 export type WriteOptions = CallOptions & {
   /** Your own idempotency key, a version-4 UUID. Store it with your data, so that a repetition after a crash is the same request. */
   idempotencyKey?: string | undefined;
+};
+
+/** Of all calls: a read and a deletion have no use for a key, and no harm from it. */
+export const CALL_OPTIONS: OptionNames<WriteOptions> = {
+  idempotencyKey: true,
+  timeoutMs: true,
+  maxRetries: true,
+  totalTimeoutMs: true,
+  headers: true,
+  signal: true,
 };

@@ -3,6 +3,7 @@ import { Deadline } from "./deadline.ts";
 import { GodwitError } from "./errors.ts";
 import { withinDeadline } from "./exchange.ts";
 import type { BodyOf } from "./operation.ts";
+import { checkOptions, type OptionNames } from "./option-names.ts";
 import type { Transport } from "./transport.ts";
 
 export type ExportOptions = {
@@ -15,6 +16,7 @@ export type ExportOptions = {
 /** A record of an export. `object` names its kind, such as `message` or `timeline_entry`. */
 export type ExportedRecord = { object: string } & Record<string, unknown>;
 
+const OPTIONS: OptionNames<ExportOptions> = { silenceMs: true, signal: true };
 const MEDIA_TYPE = "application/x-ndjson";
 const SILENCE_MS = 120_000;
 // A message and an entry of its timeline have less than 40 kB. The limit stops a server that never ends a line.
@@ -29,6 +31,7 @@ export class RecipientExport implements AsyncIterable<ExportedRecord> {
   readonly #options: ExportOptions;
 
   constructor(transport: Transport, body: BodyOf<"exportRecipient">, options: ExportOptions) {
+    checkOptions(options, OPTIONS, "an export");
     this.#transport = transport;
     this.#body = body;
     this.#options = options;

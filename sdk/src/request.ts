@@ -16,8 +16,10 @@ export type Input = {
   contentType?: string;
 };
 
-export function toRequest(baseUrl: string, id: OperationId, { path = {}, query = {}, body, file, contentType }: Input): Request {
+export function toRequest(baseUrl: string, id: OperationId, input: Input): Request {
+  const { path = {}, query = {}, body, file, contentType } = input;
   const [method, template] = OPERATIONS[id];
+  if ("body" in input && body === undefined) throw new TypeError(`${method} ${template} needs an object, and it is undefined`);
   const filledPath = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name], `${method} ${template}`));
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, queryText(name, value));
@@ -67,7 +69,9 @@ export function parseBaseUrl(option: string | URL | undefined): string {
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     throw new TypeError(`${name} must be a URL without a user, a query or a fragment, such as ${DEFAULT_BASE_URL}`);
-  return `${url.origin}${withoutFinalSlashes(url.pathname)}`;
+  const baseUrl = `${url.origin}${withoutFinalSlashes(url.pathname)}`;
+  if (!baseUrl.endsWith("/v1")) return baseUrl;
+  throw new TypeError(`${name} must not end in /v1, which the client adds: use ${baseUrl.slice(0, -"/v1".length)}`);
 }
 
 function withoutFinalSlashes(path: string): string {

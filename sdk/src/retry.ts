@@ -13,16 +13,22 @@ type GivenLimits = { [Name in keyof Limits]?: Limits[Name] | undefined };
 
 /** Returns the given limits, and `others` for those that are not given. Throws for a limit out of range. */
 export function resolveLimits(given: GivenLimits, others: Limits): Limits {
-  const within = (name: keyof Limits, least: number, most: number): number => {
-    const value = given[name] ?? others[name];
-    if (value >= least && value <= most) return value;
-    throw new TypeError(`${name} must be a number from ${least} to ${most}`);
-  };
+  const within = (name: keyof Limits, least: number, most: number): number =>
+    checkNumber(name, given[name] ?? others[name], { least, most, isWhole: name === "maxRetries" });
   return {
     timeoutMs: within("timeoutMs", 1, MAX_LIMIT_MS),
     maxRetries: within("maxRetries", 0, MAX_RETRIES),
     totalTimeoutMs: within("totalTimeoutMs", 1, MAX_LIMIT_MS),
   };
+}
+
+type Range = { least: number; most: number; isWhole?: boolean };
+
+/** Returns the number of an option. Throws for one out of range, and for a text, which JavaScript compares like a number. */
+export function checkNumber(name: string, value: unknown, { least, most, isWhole = false }: Range): number {
+  if (typeof value === "number" && value >= least && value <= most && !(isWhole && !Number.isInteger(value))) return value;
+  const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
+  throw new TypeError(`${name} must be a ${isWhole ? "whole " : ""}number from ${least} to ${most}, and is ${shown}`);
 }
 
 const FIRST_MS = 500;

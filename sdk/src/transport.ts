@@ -1,11 +1,12 @@
 /** Makes calls: each with one idempotency key, and with retries within its limits. */
 import { toCredential, type Credential, type CredentialOptions, type TokenResponse, type TokenRequest } from "./credential.ts";
 import { Deadline, wait } from "./deadline.ts";
-import { runtimeName } from "./environment.ts";
 import { GodwitError, StreamConsumedError, unexpectedResponse } from "./errors.ts";
 import { readFailure, readJson, send, withinDeadline, type Fetch } from "./exchange.ts";
 import type { Hooks } from "./hooks.ts";
-import type { CallOptions, InputOf, OperationId, ResponseOf, WriteOptions } from "./operation.ts";
+import { runtimeName } from "./environment.ts";
+import { CALL_OPTIONS, type CallOptions, type InputOf, type OperationId, type ResponseOf, type WriteOptions } from "./operation.ts";
+import { checkOptions, type OptionNames } from "./option-names.ts";
 import { lowerCased, parseBaseUrl, toRequest, type Input, type Request } from "./request.ts";
 import { Call, parseRateLimit, type ApiResponse } from "./response.ts";
 import { isRetryable, LIMITS, resolveLimits, retryDelayMs, type Limits } from "./retry.ts";
@@ -29,6 +30,20 @@ export type TransportOptions = CredentialOptions &
     headers?: Readonly<Record<string, string>> | undefined;
   };
 
+const OPTIONS: OptionNames<TransportOptions> = {
+  apiKey: true,
+  accessToken: true,
+  clientCredentials: true,
+  baseUrl: true,
+  timeoutMs: true,
+  maxRetries: true,
+  totalTimeoutMs: true,
+  headers: true,
+  fetch: true,
+  onRequest: true,
+  onResponse: true,
+};
+
 /** Names the package in the logs of the service. A browser sends its own header. */
 function ownHeaders(): Record<string, string> {
   const runtime = runtimeName();
@@ -48,6 +63,7 @@ export class Transport {
   readonly #hooks: Hooks;
 
   constructor(options: TransportOptions) {
+    checkOptions(options, OPTIONS, "the client");
     this.#baseUrl = parseBaseUrl(options.baseUrl);
     // Browsers refuse a fetch that is called as a method of another object.
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
@@ -92,6 +108,7 @@ export class Transport {
   }
 
   async #execute(id: OperationId, input: Input, options: WriteOptions, attempt = this.#attemptJson): Promise<ApiResponse<unknown>> {
+    checkOptions(options, CALL_OPTIONS, "a call");
     const request = toRequest(this.#baseUrl, id, input);
     const isWrite = request.method === "POST" || request.method === "PATCH";
     const idempotencyKey = isWrite ? (options.idempotencyKey ?? newUuid()) : null;

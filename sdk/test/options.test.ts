@@ -82,6 +82,53 @@ describe("an error of the constructor names the option or variable, with an exam
     ["a URL that cannot be parsed", { apiKey: key, baseUrl: "http://" }, {}, /^baseUrl must be an http or https URL/],
     ["an invalid variable", { apiKey: key }, { GODWIT_URL: "godwit" }, /^the environment variable GODWIT_URL must be.*"godwit"/],
     ["a URL of another scheme with a password", { apiKey: key, baseUrl: "ftp://user:secret@localhost" }, {}, /^baseUrl must be an http/],
+    [
+      "a URL that ends in /v1",
+      { apiKey: key, baseUrl: "https://godwit.example/api/v1/" },
+      {},
+      /^baseUrl .* use https:\/\/godwit\.example\/api$/,
+    ],
+    [
+      "a variable that ends in /v1",
+      { apiKey: key },
+      { GODWIT_URL: "http://localhost/v1" },
+      /^the environment variable GODWIT_URL must not end in/,
+    ],
+    [
+      "an option in another spelling",
+      { apiKey: key, baseURL: "http://localhost" } as GodwitOptions,
+      {},
+      /^the client has no option baseURL; did you mean baseUrl\?$/,
+    ],
+    [
+      "an option without its unit",
+      { apiKey: key, timeout: 5 } as GodwitOptions,
+      {},
+      /^the client has no option timeout; did you mean timeoutMs\?$/,
+    ],
+    ["an option with a typing error", { apikye: key } as GodwitOptions, {}, /no option apikye; did you mean apiKey\?$/],
+    ["an option without a part", { apiKey: key, retries: 5 } as GodwitOptions, {}, /no option retries; did you mean maxRetries\?$/],
+    [
+      "an option unlike any other",
+      { apiKey: key, proxy: "" } as GodwitOptions,
+      {},
+      /no option proxy; its options are apiKey, accessToken, /,
+    ],
+    [
+      "an unknown member of the credentials",
+      { clientCredentials: { clientId: "a", clientSecret: key, scope: [] } } as GodwitOptions,
+      {},
+      /^clientCredentials has no option scope; did you mean scopes\?$/,
+    ],
+    [
+      "a key in place of the options",
+      key as GodwitOptions,
+      {},
+      /^the options of the client must be an object, such as { apiKey: … }, .* string$/,
+    ],
+    ["null in place of the options", null as unknown as GodwitOptions, {}, /and their type is null$/],
+    ["a text in place of a number", { apiKey: key, timeoutMs: "5" as unknown as number }, {}, /^timeoutMs must be a number .* and is "5"$/],
+    ["a fraction of a retry", { apiKey: key, maxRetries: 1.5 }, {}, /^maxRetries must be a whole number from 0 to 100, and is 1\.5$/],
     ["a URL with a user", { apiKey: key, baseUrl: "http://user:secret@localhost" }, {}, /^baseUrl must be a URL without a user/],
   ];
   for (const [what, options, variables, message] of cases) {
@@ -100,4 +147,57 @@ test("a browser has no environment, and the error does not mention one", (contex
   context.after(() => Reflect.deleteProperty(globalThis, "document"));
   setVariables([["GODWIT_KEY", "gw_test_env"]]);
   assert.throws(() => new Godwit({ baseUrl: "http://localhost" }), /no credential: pass accessToken/);
+});
+
+test("a browser sends its own User-Agent, and an option replaces that of the package", async (context) => {
+  assert.equal((await sentBy({ apiKey: "gw_test_x", headers: { "User-Agent": "shop/1" } })).userAgent, "shop/1");
+  Object.defineProperty(globalThis, "document", { value: {}, configurable: true });
+  context.after(() => Reflect.deleteProperty(globalThis, "document"));
+  assert.equal((await sentBy({ apiKey: "gw_test_x" })).userAgent, null);
+});
+
+describe("a call", () => {
+  const message: NewMessage = { recipient: "+14155550123", channel: "sms", body: "Hello" };
+  const sent: { url: string; body: unknown }[] = [];
+  const fetch: GodwitOptions["fetch"] = async (url, { body }) => {
+    sent.push({ url, body });
+    return Response.json({});
+  };
+  const client = new Godwit({ apiKey: "gw_test_x", baseUrl: "http://localhost", fetch });
+  beforeEach(() => sent.splice(0));
+  const refused = async (call: () => unknown, pattern: RegExp): Promise<void> => {
+    await assert.rejects(async () => call(), { name: "TypeError", message: pattern });
+    assert.deepEqual(sent, []);
+  };
+
+  test("with an unknown option sends nothing and names the right one", async () => {
+    const key = { idempotency_key: "0b5f3c3e-0f0e-4b1c-9d5c-2f1f1a2b3c4d" } as WriteOptions;
+    await refused(() => client.messages.send(message, key), /^a call has no option idempotency_key; did you mean idempotencyKey\?$/);
+    await refused(() => client.messages.list({}, { limit: 2 } as WriteOptions), /^a call has no option limit; its options are/);
+    await refused(() => client.messages.get("msg_1", "msg_2" as WriteOptions), /^the options of a call must be an object/);
+    await refused(() => client.media.upload(new Blob([]), { filename: "a" } as WriteOptions), /^an upload .* fileName\?$/);
+    await refused(() => client.events.stream({}, { last_event_id: "a" } as object), /^an event stream .* lastEventId\?$/);
+    await refused(() => client.recipients.export({ recipient: "+1" }, { timeoutMs: 5 } as object), /^an export has no option timeoutMs/);
+    await refused(() => client.queue.get({ timeoutMs: "5" as unknown as number }), /^timeoutMs must be a number/);
+  });
+
+  test("without its body sends nothing", () =>
+    refused(() => client.messages.send(undefined as unknown as NewMessage), /^POST \/v1\/messages needs an object, and it is undefined$/));
+
+  test("takes dates as times, in the body and in the query", async () => {
+    const time = new Date("2030-01-31T09:00:00Z");
+    await client.batches.send({ defaults: { ...message, send_at: time }, items: [{ send_at: time }] });
+    assert.deepEqual(JSON.parse(String(sent[0]?.body)), {
+      defaults: { ...message, send_at: "2030-01-31T09:00:00.000Z" },
+      items: [{ send_at: "2030-01-31T09:00:00.000Z" }],
+    });
+    await client.usage.get({ created_after: time, interval: "day" });
+    assert.equal(sent[1]?.url, "http://localhost/v1/usage?created_after=2030-01-31T09%3A00%3A00.000Z&interval=day");
+  });
+
+  test("with an invalid date sends nothing: JSON would have null, which means now", async () => {
+    const never = new Date("soon");
+    await refused(() => client.messages.send({ ...message, send_at: never }), /^send_at is an invalid date$/);
+    await refused(() => client.messages.list({ created_after: never }), /^created_after is an invalid date$/);
+  });
 });

@@ -72,16 +72,22 @@ class Settings:
 def resolve_limits(max_retries: int | None, timeout: float | None, total_timeout: float | None, others: Limits) -> Limits:
     """Returns the given limits, and ``others`` for those that are None."""
     return Limits(
-        int(_within("max_retries", others.max_retries if max_retries is None else max_retries, 0, _MAX_RETRIES)),
-        _within("timeout", others.timeout if timeout is None else timeout, 0.001, _MAX_SECONDS),
-        _within("total_timeout", others.total_timeout if total_timeout is None else total_timeout, 0.001, _MAX_SECONDS),
+        _retries(others.max_retries if max_retries is None else max_retries),
+        check_seconds("timeout", others.timeout if timeout is None else timeout, 0.001, _MAX_SECONDS),
+        check_seconds("total_timeout", others.total_timeout if total_timeout is None else total_timeout, 0.001, _MAX_SECONDS),
     )
 
 
-def _within(name: str, value: float, least: float, most: float) -> float:
-    if least <= value <= most:
+def _retries(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_RETRIES:
         return value
-    raise ValueError(f"{name} must be a number from {least:g} to {most:g}, and is {value}")
+    raise ValueError(f"max_retries must be a whole number from 0 to {_MAX_RETRIES}, and is {value!r}")
+
+
+def check_seconds(name: str, value: object, least: float, most: float) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    raise ValueError(f"{name} must be a number of seconds from {least:g} to {most:g}, and is {value!r}")
 
 
 def parse_base_url(option: str | None) -> str:
@@ -99,7 +105,10 @@ def parse_base_url(option: str | None) -> str:
         raise ValueError(f"{name} must be an http or https URL, such as {DEFAULT_BASE_URL}{shown}")
     if url.username is not None or url.query or url.fragment:
         raise ValueError(f"{name} must be a URL without a user, a query or a fragment, such as {DEFAULT_BASE_URL}")
-    return given.rstrip("/")
+    base_url = given.rstrip("/")
+    if base_url.endswith("/v1"):
+        raise ValueError(f"{name} must not end in /v1, which the client adds: use {base_url.removesuffix('/v1')}")
+    return base_url
 
 
 def parse_credential(
