@@ -505,6 +505,27 @@ class WebhookSecrets(unittest.TestCase):
                 with self.assertRaises(ValueError):
                     godwit.webhooks.verify("{}", {}, wrong)
 
+    def test_a_missing_secret_and_a_parsed_body_are_named(self) -> None:
+        missing: Any = None
+        parsed: Any = {"id": "evt_1"}
+        for secrets in (missing, ["whsec_AAAA", missing]):
+            with self.assertRaisesRegex(ValueError, "^a webhook secret is whsec_ followed by base64, and its type is NoneType$"):
+                verify_webhook(b"{}", {}, secrets)
+        with self.assertRaisesRegex(ValueError, "and its type is bytes$"):
+            verify_webhook(b"{}", {}, b"whsec_AAAA")  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, "^the payload of a webhook is its raw body, .* its type is dict$"):
+            verify_webhook(parsed, {}, "whsec_AAAA")
+        with self.assertRaisesRegex(ValueError, "^tolerance must be a number of seconds from 0 to inf, and is nan$"):
+            verify_webhook(b"{}", {}, "whsec_AAAA", tolerance=float("nan"))
+
+    def test_headers_can_be_bytes(self) -> None:
+        headers = {b"Webhook-Id": b"a", b"webhook-timestamp": b"1", b"webhook-signature": b"v1,AAAA"}
+        forms: list[Any] = [headers, list(headers.items())]
+        for given in forms:
+            with self.assertRaises(WebhookError) as caught:
+                verify_webhook(b"{}", given, "whsec_AAAA")
+            self.assertEqual(caught.exception.reason, "timestamp_too_old")
+
     def test_a_header_that_occurs_twice_counts_as_missing(self) -> None:
         headers = [("webhook-id", "a"), ("Webhook-Id", "a"), ("webhook-timestamp", "1"), ("webhook-signature", "v1,AAAA")]
         with Godwit(**SERVICE) as godwit, self.assertRaises(WebhookError) as caught:

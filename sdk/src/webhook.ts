@@ -1,5 +1,7 @@
 /** Verifies webhooks as defined by Standard Webhooks 1.0. */
 import { GodwitError } from "./errors.ts";
+import { checkOptions, typeOf, type OptionNames } from "./option-names.ts";
+import { checkNumber } from "./retry.ts";
 import type { Event } from "./schema.ts";
 
 /** The headers of a Fetch-style request, or of a request of Node's `http` module. */
@@ -29,6 +31,7 @@ export class WebhookError extends GodwitError {
   }
 }
 
+const OPTIONS: OptionNames<WebhookOptions> = { toleranceSeconds: true };
 const TOLERANCE_SECONDS = 300;
 // The service sends at most two, while a secret is rotated.
 const MAX_SIGNATURES = 20;
@@ -40,14 +43,17 @@ export async function verifyWebhook(
   payload: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
   secrets: string | readonly string[],
-  { toleranceSeconds = TOLERANCE_SECONDS }: WebhookOptions = {},
+  options: WebhookOptions = {},
 ): Promise<Event> {
-  const keys = (typeof secrets === "string" ? [secrets] : secrets).map(secretBytes);
+  checkOptions(options, OPTIONS, "verifyWebhook");
+  // A comparison with NaN is never true: a webhook of any age would pass.
+  const toleranceSeconds = checkNumber("toleranceSeconds", options.toleranceSeconds ?? TOLERANCE_SECONDS, { least: 0, most: Infinity });
+  const keys = secretList(secrets).map(secretBytes);
+  const body = bytesOf(payload);
   const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => readHeader(headers, `webhook-${name}`));
   if (!id || !timestamp || !signatures)
     throw new WebhookError("missing_headers", "the headers webhook-id, webhook-timestamp and webhook-signature are required");
   checkTime(timestamp, toleranceSeconds);
-  const body = bytesOf(payload);
   if (!(await isSigned(concatenate(`${id}.${timestamp}.`, body), parseSignatures(signatures), keys)))
     throw new WebhookError("no_matching_signature", "no signature matches one of these secrets");
   return parseEvent(body);
@@ -94,7 +100,11 @@ const parseSignatures = (text: string): Bytes[] =>
     .slice(0, MAX_SIGNATURES)
     .flatMap((each) => (each.startsWith("v1,") ? (fromBase64(each.slice(3)) ?? []) : []));
 
-function secretBytes(secret: string): Bytes {
+const secretList = (secrets: unknown): readonly unknown[] => (Array.isArray(secrets) ? secrets : [secrets]);
+
+function secretBytes(secret: unknown): Bytes {
+  if (typeof secret !== "string")
+    throw new TypeError(`a webhook secret is ${PREFIX} followed by base64, and its type is ${typeOf(secret)}`);
   const bytes = fromBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
   // A mistake of the receiver, not of the sender: with an empty secret anyone could sign a webhook.
   if (bytes === undefined || bytes.length === 0) throw new TypeError(`a webhook secret is ${PREFIX} followed by base64`);

@@ -118,6 +118,20 @@ describe("a modified webhook is refused", () => {
 
   test("an invalid secret is a TypeError of the receiver", async () => {
     for (const wrong of ["", "whsec_", "whsec_%%%"]) await assert.rejects(verifyWebhook(PAYLOAD, headers, wrong), TypeError);
+    const missing = undefined as unknown as string;
+    for (const wrong of [missing, [secret, missing]])
+      await assert.rejects(verifyWebhook(PAYLOAD, headers, wrong), {
+        name: "TypeError",
+        message: "a webhook secret is whsec_ followed by base64, and its type is undefined",
+      });
+  });
+
+  test("an invalid or unknown option is a TypeError: a webhook of any age would pass", async () => {
+    for (const [options, message] of [
+      [{ tolerance: 600 } as object, /^verifyWebhook has no option tolerance; did you mean toleranceSeconds\?$/],
+      [{ toleranceSeconds: Number.NaN }, /^toleranceSeconds must be a number from 0 to Infinity, and is NaN$/],
+    ] as const)
+      await assert.rejects(verifyWebhook(PAYLOAD, headers, secret, options), { name: "TypeError", message });
   });
 });
 

@@ -9,11 +9,15 @@ import hmac
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 from . import types
 from ._call import parse_json
 from ._errors import WebhookError
+from ._options import check_seconds
+
+#: The headers of a request. Those of ASGI are bytes.
+WebhookHeaders: TypeAlias = Mapping[str, str] | Mapping[bytes, bytes] | Iterable[tuple[str, str]] | Iterable[tuple[bytes, bytes]]
 
 _TOLERANCE_SECONDS = 300.0
 # The service sends at most two, while a secret is rotated.
@@ -23,7 +27,7 @@ _PREFIX = "whsec_"
 
 def verify_webhook(
     payload: str | bytes,
-    headers: Mapping[str, str] | Iterable[tuple[str, str]],
+    headers: WebhookHeaders,
     secrets: str | Sequence[str],
     *,
     tolerance: float = _TOLERANCE_SECONDS,
@@ -31,13 +35,15 @@ def verify_webhook(
     """Verifies a webhook and returns its event, or raises a WebhookError. ``payload`` must be the unchanged bytes of the body, not parsed
     and serialized JSON. If several secrets are given, any of them may have signed the webhook. ``tolerance`` is the maximum difference in
     seconds between the timestamp of the webhook and the local clock."""
-    keys = [_secret_bytes(secret) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
+    # A comparison with NaN is never true: a webhook of any age would pass.
+    check_seconds("tolerance", tolerance, 0, float("inf"))
+    keys = [_secret_bytes(secret) for secret in _secret_list(secrets)]
+    body = _body_bytes(payload)
     values = _read_headers(headers)
     webhook_id, timestamp, signatures = (values.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
     if not webhook_id or not timestamp or not signatures:
         raise WebhookError("missing_headers", "the headers webhook-id, webhook-timestamp and webhook-signature are required")
     _check_time(timestamp, tolerance)
-    body = payload.encode() if isinstance(payload, str) else bytes(payload)
     content = f"{webhook_id}.{timestamp}.".encode() + body
     expected = [base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()) for key in keys]
     given = [each[3:].encode() for each in signatures.split(" ")[:_MAX_SIGNATURES] if each.startswith("v1,")]
@@ -55,7 +61,7 @@ class Webhooks:
     def verify(
         self,
         payload: str | bytes,
-        headers: Mapping[str, str] | Iterable[tuple[str, str]],
+        headers: WebhookHeaders,
         secrets: str | Sequence[str],
         *,
         tolerance: float = _TOLERANCE_SECONDS,
@@ -74,7 +80,24 @@ def _check_time(text: str, tolerance: float) -> None:
         raise WebhookError("timestamp_too_new", f"it is {-age:.0f} seconds ahead")
 
 
-def _secret_bytes(secret: str) -> bytes:
+def _body_bytes(payload: object) -> bytes:
+    if isinstance(payload, str):
+        return payload.encode()
+    if isinstance(payload, (bytes, bytearray, memoryview)):
+        return bytes(payload)
+    raise TypeError(
+        "the payload of a webhook is its raw body, as text or bytes, and not the parsed JSON: "
+        f"request.get_data() in Flask, await request.body() in FastAPI; its type is {type(payload).__name__}"
+    )
+
+
+def _secret_list(secrets: object) -> Sequence[object]:
+    return secrets if isinstance(secrets, Sequence) and not isinstance(secrets, (str, bytes)) else [secrets]
+
+
+def _secret_bytes(secret: object) -> bytes:
+    if not isinstance(secret, str):
+        raise ValueError(f"a webhook secret is {_PREFIX} followed by base64, and its type is {type(secret).__name__}")
     try:
         key = base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
     except (binascii.Error, ValueError):
@@ -85,13 +108,18 @@ def _secret_bytes(secret: str) -> bytes:
     return key
 
 
-def _read_headers(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, str]:
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
+
+def _read_headers(headers: WebhookHeaders) -> dict[str, str]:
     """Returns the headers by their lower-case names. A header that occurs twice counts as missing."""
     pairs = headers.items() if isinstance(headers, Mapping) or hasattr(headers, "items") else headers
     found: dict[str, str] = {}
     repeated = set()
-    for name, value in cast(Iterable[tuple[str, str]], pairs):
-        if name.lower() in found:
-            repeated.add(name.lower())
-        found[name.lower()] = value
+    for given, value in cast(Iterable[tuple[str | bytes, str | bytes]], pairs):
+        name = _text(given).lower()
+        if name in found:
+            repeated.add(name)
+        found[name] = _text(value)
     return {name: value for name, value in found.items() if name not in repeated}
