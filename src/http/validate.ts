@@ -125,14 +125,7 @@ function describe(error: ErrorObject, location: InputLocation, mayGuess: boolean
     case "required":
       return { code: "required", detail: "is required" };
     case "additionalProperties":
-      return {
-        code: "unknown_field",
-        detail: unknownField(String(params["additionalProperty"]), {
-          known: parentSchema?.["properties"] ?? {},
-          isParameter: location === "query",
-          mayGuess,
-        }),
-      };
+      return { code: "unknown_field", detail: explainUnknown(error, location === "query", mayGuess) };
     case "type":
       // A parameter that is given several times is read as a list.
       if (location === "query" && Array.isArray(data)) return { code: "invalid_type", detail: "is given more than once: give it once" };
@@ -179,6 +172,13 @@ function describe(error: ErrorObject, location: InputLocation, mayGuess: boolean
 
 const hintFor = (hint: Hint = "does not have the expected form", data: unknown): string =>
   typeof hint === "string" ? hint : hint(String(data));
+
+/** The text of the schema for that name, such as that of a field that cannot be changed, or the field that was probably meant. */
+function explainUnknown({ params, parentSchema }: ErrorObject, isParameter: boolean, mayGuess: boolean): string {
+  const name = String(params["additionalProperty"]);
+  const own = meantBy(parentSchema, name);
+  return own === "" ? unknownField(name, { known: parentSchema?.["properties"] ?? {}, isParameter, mayGuess }) : own;
+}
 
 function meantBy(schema: ErrorObject["parentSchema"], value: unknown): string {
   const hint = schema?.[HINT] as Hint | undefined;

@@ -1,6 +1,6 @@
 /** The request to edit a scheduled message, and its effect on the message. */
 import { Problem, type Fault } from "../http/problem.ts";
-import { Type, type Static } from "../http/schema.ts";
+import { HINT, Type, type Static } from "../http/schema.ts";
 import { segmentsOf, type SegmentRules } from "../model/segments.ts";
 import { MAX_BODY } from "../links/channel.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message, type Content } from "./message.ts";
@@ -9,12 +9,19 @@ import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
 
 const { body, template_variables, metadata, send_at, ttl_seconds, priority } = NewMessageBody.properties;
 
+/** What to do about a field that a message has and an edit cannot change. Empty for any other name. */
+function explainFixed(name: string): string {
+  if (name === "status") return "cannot be changed: use POST /v1/messages/{id}/cancel";
+  return Object.hasOwn(NewMessageBody.properties, name) ? "cannot be changed: cancel the message and send another" : "";
+}
+
 export const EditMessageBody = Type.Object(
   { send_at, body, template_variables, metadata, ttl_seconds, priority },
   {
     title: "EditMessage",
     additionalProperties: false,
     description: "The fields to change. Fields that are absent or null stay unchanged.",
+    [HINT]: explainFixed,
   },
 );
 export type EditMessage = Static<typeof EditMessageBody>;

@@ -12,6 +12,7 @@ let eraser: string;
 before(async () => {
   godwit = await startGodwit();
   key = await godwit.key();
+  await godwit.unlimited();
   eraser = await godwit.key({ scopes: ["recipients:erase"] });
   live = await godwit.key({ environment: "live", scopes: ["links:write", "messages:send"] });
 });
@@ -83,6 +84,11 @@ const ROWS: readonly (readonly [what: string, call: () => Promise<Reply>, detail
     "the id of another record in a path",
     () => get(`/v1/messages/${EVENT}`),
     /^No such message in this environment; evt_… is the id of an event\.$/,
+  ],
+  [
+    "a field that an edit cannot change",
+    async () => godwit.request("PATCH", await canceled(), { key, body: { recipient: "+14155550124" } }),
+    /^recipient: cannot be changed: cancel the message and send another\.$/,
   ],
   ["an id that is cut", () => get("/v1/messages/msg_01k9zs"), /^No such message in this environment; an id is msg_ and 26 /],
   ["a base URL with the version", () => get("/v1/v1/messages"), /^No such path; did you mean \/v1\/messages\?$/],
