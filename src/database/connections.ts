@@ -9,7 +9,7 @@ import { DatabaseServers, serverUrls, type Timeline } from "./database-servers.t
 import { History, type Witness } from "./history.ts";
 import type { Sql } from "./sql.ts";
 import { sessionName } from "./session-names.ts";
-import { DriverClient, type PoolOptions, type TimedQuery } from "./driver.ts";
+import { DriverClient, socketConfig, type PoolOptions, type TimedQuery } from "./driver.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -295,7 +295,7 @@ function serversOf(target: DatabaseTarget): Server[] {
   if ("url" in target)
     return serverUrls(target.url).map((url) => ({ name: serverName(url), config: () => clientConfig({ ...target, url }) }));
   const { socketDir, user, database } = target;
-  return [{ name: socketDir, config: () => ({ host: socketDir, user, database }) }];
+  return [{ name: socketDir, config: () => socketConfig({ host: socketDir, user, database }) }];
 }
 
 /** Sets the settings by a statement, because PgBouncer refuses start-up parameters that it does not know. It sets the name again, to which

@@ -29,6 +29,26 @@ const URL_PARAMETERS =
 export const parseUrl = (url: string): pg.ClientConfig =>
   Object.fromEntries(Object.entries(parse(url)).filter(([name]) => URL_PARAMETERS.test(name)));
 
+/** PostgreSQL's port, which is also part of the name of its socket. */
+export const DEFAULT_PORT = 5432;
+
+/** Values for the options that the driver otherwise takes from PGPORT, PGSSLMODE, PGSSLNEGOTIATION, PGOPTIONS, PGREPLICATION and
+ *  PGCLIENT_ENCODING. It replaces an empty value, so each of these has one without an effect. */
+const WITHOUT_ENVIRONMENT = {
+  port: DEFAULT_PORT,
+  ssl: false,
+  sslnegotiation: "postgres",
+  options: " ",
+  replication: "false",
+  client_encoding: "utf8",
+} as const;
+
+/** Returns the configuration of a client of a socket. The environment of the process, which is meant for other servers, has no effect. */
+export const socketConfig = (socket: { host: string; port?: number; user: string; database: string }): pg.ClientConfig => ({
+  ...WITHOUT_ENVIRONMENT,
+  ...socket,
+});
+
 /** A statement with a time limit of its own. */
 export type TimedQuery = pg.QueryConfig & { query_timeout: number };
 

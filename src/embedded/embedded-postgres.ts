@@ -19,8 +19,9 @@ import {
   socketDir,
 } from "./data-directory.ts";
 import type { DatabaseTarget } from "../database/connections.ts";
+import { DEFAULT_PORT } from "../database/driver.ts";
 import { takeLock, type DirectoryLock, type LockHolder } from "./directory-lock.ts";
-import { DEFAULT_PORT, EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./embedded-roles.ts";
+import { EMBEDDED_DATABASE, EMBEDDED_USER, ensureRoles } from "./embedded-roles.ts";
 import { findPrograms, type Programs } from "./postgres-binaries.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
 import {

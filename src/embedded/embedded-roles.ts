@@ -1,14 +1,12 @@
 /** The roles of the embedded database. The service uses an ordinary role that owns its database and nothing else; the superuser that
  *  PostgreSQL requires is a role of its own, which only the start uses. */
 import pg from "pg";
+import { DEFAULT_PORT, socketConfig } from "../database/driver.ts";
 import { StartupError } from "../database/startup-error.ts";
 
 export const EMBEDDED_USER = "godwit";
 export const EMBEDDED_ADMIN = "godwit_admin";
 export const EMBEDDED_DATABASE = "postgres";
-
-// It is part of the name of the socket. The server listens on no port.
-export const DEFAULT_PORT = 5432;
 
 /** Creates the ordinary role, or what is missing of it. A start that is interrupted here is continued by the next one. */
 export async function ensureRoles(host: string, port: number): Promise<void> {
@@ -32,7 +30,7 @@ const isMissingRole = (error: unknown): boolean =>
 
 /** Connects as the superuser, to the server with its socket in this folder. The caller ends the connection. */
 export async function connectAsAdmin(host: string, port = DEFAULT_PORT): Promise<pg.Client> {
-  const client = new pg.Client({ host, port, user: EMBEDDED_ADMIN, database: EMBEDDED_DATABASE });
+  const client = new pg.Client(socketConfig({ host, port, user: EMBEDDED_ADMIN, database: EMBEDDED_DATABASE }));
   // The statement that is under way fails by itself.
   client.on("error", () => undefined);
   await client.connect();

@@ -58,10 +58,10 @@ async function servedFolder(dataDir = join(temporaryFolder(), "data")): Promise<
   return dataDir;
 }
 
-const createKey = async (dataDir: string): Promise<string> => {
+const createKey = async (dataDir: string, env: Record<string, string> = {}): Promise<string> => {
   const { code, stdout, stderr } = await runGodwit(
     ["keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read", "--json"],
-    { GODWIT_DATA_DIR: dataDir },
+    { ...env, GODWIT_DATA_DIR: dataDir },
   );
   assert.equal(code, 0, stderr);
   return (JSON.parse(stdout) as { key: string }).key;
@@ -100,6 +100,26 @@ test("keys can be created on a data directory that is stopped, new, or in use by
   await using godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
   const during = await createKey(dataDir);
   for (const key of [before, during]) assert.equal((await godwit.send(key)).status, 202);
+});
+
+test("the variables of PostgreSQL's programs have no effect on the embedded database", async () => {
+  const env = {
+    PGHOST: "192.0.2.1",
+    PGPORT: "5999",
+    PGUSER: "other",
+    PGDATABASE: "other",
+    PGPASSWORD: "other",
+    PGSERVICE: "other",
+    PGSSLMODE: "require",
+    PGSSLNEGOTIATION: "direct",
+    PGOPTIONS: "-c no_such_setting=1",
+    PGREPLICATION: "true",
+    PGCLIENT_ENCODING: "LATIN1",
+    PGBINARY: "1",
+    GODWIT_DATA_DIR: await servedFolder(),
+  };
+  await using godwit = await startGodwit({ asProcess: true, env });
+  assert.equal((await godwit.send(await createKey(env.GODWIT_DATA_DIR, env))).status, 202);
 });
 
 test("a second start on the same directory is refused in one sentence", async () => {
