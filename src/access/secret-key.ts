@@ -1,11 +1,26 @@
 /** Checks that all nodes of one database have the same secret key, so that each can read the secrets that another one wrote. The database
  *  has a keyed hash of a constant, which shows only whether two keys are equal. */
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { Database, Queryable, Tx } from "../database/database.ts";
 import { StartupError } from "../database/startup-error.ts";
+import { readOrMakeSecretKey, secretKeyPath } from "../embedded/data-directory.ts";
 import { changeSecretKeyCheck, readInstallation, storeSecretKeyCheck } from "./queries.ts";
 
 export type SecretKeys = { secretKey: Buffer; previousSecretKey: Buffer | undefined };
+
+/** Returns the key in the data directory. Creates one only for a database that has never had a key: a new key could not decrypt its secrets,
+ *  and would look like the right one in a backup. */
+export async function readDirectoryKey(db: Queryable, dataDir: string): Promise<Buffer> {
+  // The database is read first: another process stores the file before it stores the check.
+  const { secret_key_check: stored } = await readInstallation(db);
+  const path = secretKeyPath(dataDir);
+  if (stored === null || existsSync(path)) return readOrMakeSecretKey(dataDir);
+  throw new StartupError(
+    `${path} is missing, with which this database was set up: copy it from where you keep it apart from the backups, ` +
+      "or set GODWIT_SECRET_KEY to its content (docs/emergencies.md, Secret key is lost)",
+  );
+}
 
 /** Throws unless the database uses this key. If it uses the previous key, the new key replaces it, and `reseal` encrypts all stored
  *  secrets again in the same transaction. */

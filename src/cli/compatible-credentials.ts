@@ -166,7 +166,7 @@ const withChanger = (input: Input, work: (opened: Opened) => Promise<void>): Pro
   withDatabase(input, input.words.join(" "), async (opened) => {
     const { db, clock, config } = opened;
     const { id: accountId } = await chooseAccount(db, textFlag(input.flags, "account"));
-    const box = new SecretBox(secretKeyOf(config), config.previousSecretKey);
+    const box = new SecretBox(await secretKeyOf(opened), config.previousSecretKey);
     const gate = new AddressGate(config.webhookAddresses);
     const changer = new CredentialChanger({ db, clock, box, gate, apis: COMPATIBLE_APIS });
     try {

@@ -64,10 +64,11 @@ const REFUSALS: Readonly<Record<Exclude<Assigned["kind"], "assigned" | "already_
 
 type Wanted = { name: string; environment: Environment };
 
-async function assignIn({ db, clock, config }: OpenedDatabase, id: KeptInboundId, { name, environment }: Wanted): Promise<Assigned> {
+async function assignIn(opened: OpenedDatabase, id: KeptInboundId, { name, environment }: Wanted): Promise<Assigned> {
+  const { db, clock, config } = opened;
   const { id: accountId } = await chooseAccount(db, name);
   // START compares the person with the opt-outs of erased recipients, which are hashes.
-  await openRecipientHasher(db, new SecretBox(secretKeyOf(config), config.previousSecretKey));
+  await openRecipientHasher(db, new SecretBox(await secretKeyOf(opened), config.previousSecretKey));
   const accounts = new Map((await listAccounts(db)).map((account) => [account.name, account.id]));
   const linkDirectory = new LinkDirectory(simulatorLink(config.simulatorSpeed), config.plan, accounts);
   const consentDefaults = new ConsentDefaults();

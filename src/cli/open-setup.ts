@@ -1,6 +1,6 @@
 /** Opens the setup of one account for a command: its links, senders and routes, with the secret key of the service. */
 import { listAccounts } from "../access/queries.ts";
-import type { Config } from "../config.ts";
+import { readDirectoryKey } from "../access/secret-key.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import type { Schema } from "../http/schema.ts";
 import { compile } from "../http/validate.ts";
@@ -12,7 +12,6 @@ import { simulatorLink } from "../links/link.ts";
 import { AddressGate } from "../outbound/address-gate.ts";
 import { LinkReader } from "../links/stored-link.ts";
 import type { SetupContext } from "../links/setup.ts";
-import { readSecretKey, secretKeyPath } from "../embedded/data-directory.ts";
 import { textFlag, UsageError, type Input } from "./command.ts";
 import { chooseAccount, withDatabase, type OpenedDatabase } from "./with-database.ts";
 
@@ -24,7 +23,7 @@ export const withSetup = (input: Input, command: string, work: (opened: OpenedSe
     const { db, clock, config } = opened;
     const { id: accountId } = await chooseAccount(db, textFlag(input.flags, "account"));
     const accounts = new Map((await listAccounts(db)).map((account) => [account.name, account.id]));
-    const box = new SecretBox(secretKeyOf(config), config.previousSecretKey);
+    const box = new SecretBox(await secretKeyOf(opened), config.previousSecretKey);
     const gate = new AddressGate(config.webhookAddresses);
     const setup: SetupContext = {
       db,
@@ -67,7 +66,9 @@ export function recordIn({ status, body }: { status: number; body: string }): Re
   throw new UsageError(String(record["detail"]));
 }
 
-export function secretKeyOf({ secretKey, databaseUrl, dataDir }: Config): Buffer {
-  if (secretKey === undefined && databaseUrl !== undefined) throw new UsageError("GODWIT_SECRET_KEY must be that of the service");
-  return secretKey ?? readSecretKey(secretKeyPath(dataDir));
+export async function secretKeyOf({ db, config }: OpenedDatabase): Promise<Buffer> {
+  const { secretKey, databaseUrl, dataDir } = config;
+  if (secretKey === undefined && databaseUrl !== undefined)
+    throw new UsageError("GODWIT_SECRET_KEY is needed with DATABASE_URL: set the value of the nodes");
+  return secretKey ?? readDirectoryKey(db, dataDir);
 }

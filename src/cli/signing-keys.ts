@@ -1,15 +1,13 @@
 /** godwit signing-keys: lists and rotates the keys that access tokens are signed with. */
 import { checkSecretKey } from "../access/secret-key.ts";
 import { SigningKeys, type SigningKey } from "../access/signing-keys.ts";
-import type { Config } from "../config.ts";
 import { cliOrigin } from "../model/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { isoTime } from "../lib/time.ts";
-import { readOrMakeSecretKey } from "../embedded/data-directory.ts";
-import type { Database } from "../database/database.ts";
-import { UsageError, type Command } from "./command.ts";
+import type { Command } from "./command.ts";
+import { secretKeyOf } from "./open-setup.ts";
 import { print } from "./output.ts";
-import { withDatabase } from "./with-database.ts";
+import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 
 export const signingKeys: Command = {
   name: "signing-keys",
@@ -25,8 +23,9 @@ export const signingKeys: Command = {
   examples: [["A key has leaked:", "godwit signing-keys rotate --revoke"]],
   async run(input) {
     const [verb] = input.words;
-    await withDatabase(input, "signing-keys", async ({ db, clock, config }) => {
-      const keys = new SigningKeys({ db, clock, box: await openSecretBox(db, config) });
+    await withDatabase(input, "signing-keys", async (opened) => {
+      const { db, clock } = opened;
+      const keys = new SigningKeys({ db, clock, box: await openSecretBox(opened) });
       print(
         input.flags,
         (verb === "list" ? await keys.published() : await keys.rotate(input.flags["revoke"] === true, cliOrigin())).map(shown),
@@ -36,11 +35,9 @@ export const signingKeys: Command = {
 };
 
 /** Opens the box with the secret key of the nodes. The nodes could not read a signing key that another secret key encrypted. */
-async function openSecretBox(db: Database, { databaseUrl, secretKey: given, dataDir }: Config): Promise<SecretBox> {
-  if (databaseUrl !== undefined && given === undefined)
-    throw new UsageError("GODWIT_SECRET_KEY is needed with DATABASE_URL: set the value of the nodes");
-  const secretKey = given ?? readOrMakeSecretKey(dataDir);
-  await checkSecretKey(db, { secretKey, previousSecretKey: undefined }, async () => undefined);
+async function openSecretBox(opened: OpenedDatabase): Promise<SecretBox> {
+  const secretKey = await secretKeyOf(opened);
+  await checkSecretKey(opened.db, { secretKey, previousSecretKey: undefined }, async () => undefined);
   return new SecretBox(secretKey);
 }
 

@@ -4,7 +4,7 @@ import { createFirstAccount } from "../access/accounts.ts";
 import { createKey } from "../access/api-key.ts";
 import { openRecipientHasher, resealRecipientKey } from "../access/recipient-hash.ts";
 import { SCOPES } from "../access/scope.ts";
-import { checkSecretKey } from "../access/secret-key.ts";
+import { checkSecretKey, readDirectoryKey } from "../access/secret-key.ts";
 import { resealSigningKeys } from "../access/signing-keys.ts";
 import { openChainKey, resealChainKey } from "../audit/chain.ts";
 import type { Config } from "../config.ts";
@@ -12,7 +12,6 @@ import { continuePositions } from "../events/positions.ts";
 import { reportError, type Log } from "../model/log.ts";
 import { SYSTEM_ORIGIN } from "../model/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
-import { readOrMakeSecretKey } from "../embedded/data-directory.ts";
 import { DatabaseClock } from "../database/database-clock.ts";
 import type { Database } from "../database/database.ts";
 import { startCompactRecords } from "../database/earlier-releases.ts";
@@ -117,7 +116,7 @@ async function createFirstKey(db: Database, clock: DatabaseClock): Promise<strin
 
 /** Checks the secret key, and seals everything again if it is a new one. */
 async function openSecrets(db: Database, { secretKey: given, previousSecretKey, dataDir }: Config): Promise<SecretBox> {
-  const secretKey = given ?? readOrMakeSecretKey(dataDir);
+  const secretKey = given ?? (await readDirectoryKey(db, dataDir));
   const box = new SecretBox(secretKey, previousSecretKey);
   await checkSecretKey(db, { secretKey, previousSecretKey }, async (tx) => {
     await resealEndpoints(tx, box);

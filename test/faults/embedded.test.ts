@@ -232,6 +232,21 @@ test("a truncated key file is refused", async () => {
   assert.match(text, /secret\.key does not hold 32 bytes/);
 });
 
+test("a database whose key file is missing is refused, and gets no other key", async () => {
+  const env = { GODWIT_DATA_DIR: await servedFolder() };
+  const path = join(env.GODWIT_DATA_DIR, "secret.key");
+  rmSync(path);
+  const { code, text } = await refusal(env);
+  assert.equal(code, 1);
+  assert.match(text, /^godwit: \S+secret\.key is missing, with which this database was set up: copy it from where you keep it/);
+  for (const command of ["signing-keys list", "links test lnk_01k9zs3v8mf4tb2xg1qj6n0d5c"]) {
+    const { code: failed, stderr } = await runGodwit(command.split(" "), env);
+    assert.equal(failed, 1, stderr);
+    assert.match(stderr, /^godwit: \S+secret\.key is missing/, command);
+  }
+  assert.equal(existsSync(path), false);
+});
+
 test("doctor checks an empty directory and an old schema, and changes neither", async () => {
   const dataDir = join(temporaryFolder(), "data");
   const nothing = await runGodwit(["doctor", "--json"], { GODWIT_DATA_DIR: dataDir });
