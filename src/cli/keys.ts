@@ -91,7 +91,12 @@ async function rotate(input: Input): Promise<void> {
     const hasExpired = old.expires_at !== null && old.expires_at.getTime() <= clock.now();
     if (old.revoked_at !== null || hasExpired) throw new UsageError("this key is revoked or expired; create a new one");
     const rotation = { overlapSeconds, expiresAt: old.expires_at, origin: cliOrigin() };
-    show(input, await db.transaction((tx) => rotateKeyIn(tx, clock, old, rotation)).catch(explainProblem));
+    const next = await db.transaction((tx) => rotateKeyIn(tx, clock, old, rotation)).catch(explainProblem);
+    show(input, next);
+    const [ending] = await findKey(db, old.id);
+    say(`the old key works until ${timeText(ending?.expires_at)}`);
+    if (next.key.expires_at !== null)
+      say(`the new key works until ${timeText(next.key.expires_at)}, the end that the old key had: keys create makes one with a later end`);
   });
 }
 
@@ -107,6 +112,8 @@ function show({ flags }: Input, { secret, key }: CreatedKey): void {
   if (flags["json"] !== true) say("copy the key now: it is shown only once");
 }
 
+const timeText = (time: Date | null | undefined): string => time?.toISOString() ?? "it is revoked";
+
 const toRow = ({ id, name, hint, environment, scopes, revoked_at, expires_at, last_used_at }: KeyRecord): object => ({
   id,
   name,
@@ -114,8 +121,12 @@ const toRow = ({ id, name, hint, environment, scopes, revoked_at, expires_at, la
   environment,
   scopes: describeScopes(scopes),
   status: revoked_at === null ? (expires_at !== null && Date.parse(expires_at) <= Date.now() ? "expired" : "active") : "revoked",
-  last_used_at,
+  expires_at: toMinute(expires_at),
+  last_used_at: toMinute(last_used_at),
 });
+
+/** Both times have to fit into a table. */
+const toMinute = (time: string | null): string | null => time && `${time.slice(0, "2026-11-19T22:04".length)}Z`;
 
 // More do not fit into a table.
 const MAX_LISTED_SCOPES = 2;

@@ -85,7 +85,7 @@ describe("keys", () => {
     assert.match(stderr, /copy the key now: it is shown only once/);
     const list = await run("keys", "list");
     assert.match(list.stdout, /^key_\w+ +narrow +gw_test_\w{4}… +test +all +active/m);
-    for (const line of list.stdout.split("\n")) assert.ok(line.length <= 140, line);
+    for (const line of list.stdout.split("\n")) assert.ok(line.length <= 150, line);
     assert.match((await run("keys", "list", "--wide")).stdout, /account_id/);
   });
 
@@ -111,6 +111,21 @@ describe("keys", () => {
     const next = await json("keys", "rotate", String(old["id"]));
     assert.equal(typeof old["expires_at"], "string");
     assert.equal(next["expires_at"], old["expires_at"]);
+  });
+
+  test("say until when they work: the old one after a rotation, a new one that inherits the end, and those of the list", async () => {
+    const old = await json("keys", "create", "--environment", "test", "--scopes", "messages:read");
+    const first = await run("keys", "rotate", String(old["id"]), "--overlap", "1h");
+    const [, end = ""] = /^the old key works until (\S+)$/m.exec(first.stderr) ?? [];
+    assert.doesNotMatch(first.stderr, /the new key works/);
+    const again = await run("keys", "rotate", String(old["id"]));
+    assert.match(
+      again.stderr,
+      new RegExp(`^the old key works until ${end}\nthe new key works until ${end}, the end that the old key had`, "m"),
+    );
+    const list = (await run("keys", "list")).stdout;
+    assert.match(list, /^id .* expires_at/);
+    assert.match(list, new RegExp(`^${String(old["id"])}.* active +${end.slice(0, "2026-11-19T22:04".length)}Z`, "m"));
   });
 
   test("are ended by revoke, which can be repeated, and a revoked key cannot be rotated", async () => {
