@@ -116,7 +116,9 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
     const input = { flags: values as Flags, words: positionals };
-    if (input.flags["help"] !== true) checkWords(command, positionals);
+    if (input.flags["help"] === true) return input;
+    const forms = checkWords(command, positionals);
+    checkFlags(command, input, forms);
     return input;
   } catch (error) {
     throw error instanceof UsageError ? error : new UsageError(explainFlagError(error as NodeJS.ErrnoException, Object.keys(options)));
@@ -132,17 +134,35 @@ function explainFlagError({ code, message }: NodeJS.ErrnoException, known: reado
   return /does not take an argument/.test(message) ? `${flag} takes no value` : (message.split("\n")[0] ?? message);
 }
 
-function checkWords({ name, usage }: Command, words: readonly string[]): void {
-  const forms = usage.map(formWords);
-  const first = [...new Set(forms.flatMap((form) => wordChoices(form[0])))];
+/** Returns the forms that fit the words. */
+function checkWords({ name, usage }: Command, words: readonly string[]): readonly string[] {
+  const first = [...new Set(usage.flatMap((form) => wordChoices(formWords(form)[0])))];
   const [word] = words;
-  const mayBeBare = forms.some((form) => form.length === 0);
+  const mayBeBare = usage.some((form) => formWords(form).length === 0);
   if (first.length > 0 && word === undefined && !mayBeBare) throw new UsageError(`${name} needs one of: ${first.join(", ")}`);
   if (first.length > 0 && word !== undefined && !first.includes(word))
     throw new UsageError(`${name} does not know ${word}${didYouMean(word, first, `godwit ${name} `)}`);
-  const fitting = forms.filter((form) => first.length === 0 || wordChoices(form[0]).includes(word ?? ""));
-  const extra = words[Math.max(...fitting.map((form) => form.length))];
+  const fitting = usage.filter((form) => first.length === 0 || isForm(form, word));
+  const extra = words[Math.max(...fitting.map((form) => formWords(form).length))];
   if (extra !== undefined) throw new UsageError(`one word too many: ${extra}; put a text with spaces between quotes`);
+  return fitting;
+}
+
+/** Whether the form begins with the word, or with no word. */
+const isForm = (form: string, word: string | undefined): boolean => {
+  const [first] = formWords(form);
+  return first === undefined ? word === undefined : wordChoices(first).includes(word ?? "");
+};
+
+/** Refuses the flags of other forms: `[flags]` stands for those that no form names. */
+function checkFlags(command: Command, { flags, words: [verb] }: Input, forms: readonly string[]): void {
+  const named = (among: readonly string[]): Set<string> =>
+    new Set(among.flatMap((form) => Array.from(form.matchAll(/--([a-z-]+)/g), ([, flag]) => flag ?? "")));
+  const [ofThese, ofAny] = [named(forms), named(command.usage)];
+  const takesOthers = forms.some((form) => form.includes("[flags]"));
+  const isTaken = (flag: string): boolean => ofThese.has(flag) || (takesOthers && !ofAny.has(flag));
+  const wrong = Object.keys(flags).find((flag) => flag in command.flags && !isTaken(flag));
+  if (wrong !== undefined) throw new UsageError(`${[command.name, verb].join(" ").trimEnd()} has no flag --${wrong}`);
 }
 
 export const textFlag = (flags: Flags, name: string): string | undefined => (typeof flags[name] === "string" ? flags[name] : undefined);

@@ -32,7 +32,7 @@ function credentialCommand(source: MessageSource, { about, settings, hasUserName
     name,
     about: [`${about} The password is shown only when the credential is created. A revoked credential is refused within about a second.`],
     usage: [
-      `${name} create --environment test|live ${hasUserNames ? "[--user NAME] " : ""}[flags]`,
+      `${name} create --environment test|live ${hasUserNames ? "[--user NAME] " : ""}[--account NAME|ID] [flags]`,
       `${name} list [--account NAME|ID]`,
       `${name} revoke KEY_ID [--account NAME|ID]`,
     ],

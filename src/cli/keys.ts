@@ -24,7 +24,7 @@ export const keys: Command = {
     `--scopes takes scopes, presets, or both: ${PRESETS.map(([name, { help }]) => `${name} (${help})`).join(", ")}.`,
   ],
   usage: [
-    "keys create --environment test|live --scopes SCOPES [flags]",
+    "keys create --environment test|live --scopes SCOPES [--account NAME|ID] [flags]",
     "keys list [--account NAME|ID]",
     "keys rotate KEY_ID [--overlap 24h]",
     "keys revoke KEY_ID",

@@ -37,7 +37,7 @@ export const links: Command = {
   usage: [
     "links",
     "links list",
-    "links add --provider smpp|twilio|whatsapp|http --name TEXT [flags]",
+    "links add --provider smpp|twilio|whatsapp|http --name TEXT [--account NAME|ID] [flags]",
     "links show|pause|resume LINK",
     "links test|remove LINK [--account NAME|ID]",
   ],

@@ -12,7 +12,11 @@ export const senders: Command = {
   about: [
     "A sender is a number, a short code or a name from which an account sends on a link, in live. Change senders of the configuration file in the file.",
   ],
-  usage: ["senders list [--account NAME|ID]", "senders add NUMBER --link LINK [flags]", "senders remove SENDER_ID [--account NAME|ID]"],
+  usage: [
+    "senders list [--account NAME|ID]",
+    "senders add NUMBER --link LINK [--account NAME|ID] [flags]",
+    "senders remove SENDER_ID [--account NAME|ID]",
+  ],
   flags: {
     account: ACCOUNT_FLAG,
     link: { value: "LINK", help: "id of its link" },
@@ -35,7 +39,7 @@ export const routes: Command = {
   ],
   usage: [
     "routes list [--account NAME|ID]",
-    "routes add --channel sms|whatsapp --links LINKS [flags]",
+    "routes add --channel sms|whatsapp --links LINKS [--account NAME|ID] [flags]",
     "routes remove ROUTE_ID [--account NAME|ID]",
   ],
   flags: {
