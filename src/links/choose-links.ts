@@ -8,6 +8,7 @@ import { providerFault, type Need } from "./content-support.ts";
 import { mayNameFor } from "./choose-sender.ts";
 import type { Directory, OwnedRoute, OwnedSender } from "./directory.ts";
 import type { Link } from "./link.ts";
+import type { Pause } from "./pauses.ts";
 import type { RouteRow } from "./plan.ts";
 import { priceOf } from "./prices.ts";
 import { weighLinks, type Strategy, type Weighed, type WeighedLink } from "./strategy.ts";
@@ -256,15 +257,27 @@ export function explainNoRoute(directory: Directory, query: RouteQuery): string 
   if (links.length === 0) return `${wanted} This environment has no links. ${WHAT_TO_DO}`;
   const reasons = links.slice(0, MAX_LINKS_NAMED).map((link) => `${link.title ?? link.name}: ${reasonOf(directory, link, query)}.`);
   const more = links.length > MAX_LINKS_NAMED ? ` And ${links.length - MAX_LINKS_NAMED} more.` : "";
-  return `${wanted} ${reasons.join(" ")}${more} ${WHAT_TO_DO}`;
+  // A link that only has to be resumed needs no other one.
+  const isAnyPaused = links.some(({ name, channels }) => channels.includes(query.channel) && directory.pauseOf(name) !== undefined);
+  return `${wanted} ${reasons.join(" ")}${more}${isAnyPaused ? "" : ` ${WHAT_TO_DO}`}`;
 }
 
 /** Why one link does not take the message. */
 function reasonOf(directory: Directory, link: Link, query: RouteQuery): string {
   const { channel, sender } = query;
   if (!link.channels.includes(channel)) return link.channels.length === 0 ? "only receives" : `carries ${link.channels.join(" and ")} only`;
-  if (directory.pauseOf(link.name) !== undefined) return "is paused";
+  const paused = directory.pauseOf(link.name);
+  if (paused !== undefined) return pauseReason(link, paused);
   if (sender !== null && chooseLinks(directory, { ...query, sender: null }).kind === "chosen")
     return "does not have the sender of the message";
   return "no route for this recipient names it";
+}
+
+/** Why a link is paused, and how it is resumed. The texts of carriers are for the owner of the link, who may be another than the client. */
+function pauseReason({ name }: Link, { kind }: Pause): string {
+  if (kind === "operator") return `is paused by the operator, who resumes it with godwit links resume ${name}`;
+  if (kind === "account")
+    return `is paused. Resume it in the console under Carriers, with godwit links resume ${name}, or with PATCH /v1/links/${name} and "paused": false`;
+  if (kind === "unusable") return "cannot be opened: correct its settings";
+  return `is paused, because the carrier refuses its account, and is tried again by itself; godwit links resume ${name} tries it at once`;
 }

@@ -103,7 +103,10 @@ describe("a change of a link", () => {
     assert.deepEqual([paused.json["state"], paused.json["reason"], paused.json["paused"]], ["paused", "paused_by_request", true]);
     const refused = await godwit.send(account, { recipient: "+15005550006" });
     assertProblem(refused, "no_route");
-    assert.match(String(refused.json["detail"]), /is paused/);
+    assert.match(
+      String(refused.json["detail"]),
+      /: is paused\. Resume it .*godwit links resume lnk_\w+, or with PATCH \/v1\/links\/lnk_\w+ and "paused": false\.$/,
+    );
     assert.equal(smsc.bound.length > 0, true);
     await patch(`/v1/links/${String(link["id"])}`, { paused: false }, account);
     assert.equal((await godwit.send(account, { recipient: "+15005550006" })).status, 202);

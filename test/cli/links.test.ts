@@ -76,7 +76,7 @@ test("a link of the configuration file can be paused and resumed, and shows it",
     const reply = await godwit.send(key, { recipient: "+15005550006" });
     return reply.status === 422 ? reply : undefined;
   });
-  assert.match(String(refused.json["detail"]), /fixed: is paused/);
+  assert.match(String(refused.json["detail"]), /fixed: is paused by the operator, who resumes it with godwit links resume fixed\.$/);
   assert.equal((await run("links", "resume", "fixed")).code, 0);
   await until("the service to follow", async () => (await godwit.send(key, { recipient: "+15005550006" })).status === 202 || undefined);
 });
