@@ -6,7 +6,7 @@ import { reach, targetOf, type SocketTarget } from "../outbound/open-socket.ts";
 import { encodeId } from "../model/id.ts";
 import { readHold, type Hold } from "../links/hold.ts";
 import type { Link } from "../links/link.ts";
-import { cannotBeOpened } from "../links/pauses.ts";
+import { cannotBeOpened, HOLD, readPauses } from "../links/pauses.ts";
 import { readStoredRoutes, readStoredSenders } from "../links/stored-rules.ts";
 import { readAllLinks } from "../links/stored-link.ts";
 import type { ConfiguredCarrier } from "../providers/http/carrier.ts";
@@ -27,7 +27,7 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
   const faults = unused.filter(({ status }) => status !== "ok");
   if (links.length === 0) return [await runCheck("links", () => checkCreatedLinks(database)), ...faults];
   const shown = links.slice(0, MAX_LINKS);
-  const records = await readRecords(shown, database);
+  const records = await readRecords(links, database);
   // The check of delivery reports a failure.
   const hold = database && (await readHold(database.db, database.clock.now()).catch(() => undefined));
   const checks = await mapConcurrently(shown, CONCURRENCY, async (link) => {
@@ -42,6 +42,7 @@ export async function checkLinks(links: readonly Link[], database: ReadDatabase 
     );
   });
   checks.push(...shown.flatMap(warningsOf), ...faults);
+  if (database !== undefined && Array.isArray(records) && (await areAllRefused(database, records))) checks.push(ALL_REFUSED);
   if (typeof records === "string")
     checks.push(warn("links", `their states are unknown: ${records}`, "correct the problem of the database first"));
   if (links.length > MAX_LINKS)
@@ -72,10 +73,26 @@ async function checkUnused({ db, clock }: ReadDatabase): Promise<Check> {
 
 /** The configuration file has no links. Accounts may have created some. */
 async function checkCreatedLinks(database: ReadDatabase | undefined): Promise<Check> {
-  const created = database === undefined ? 0 : (await readAllLinks(database.db)).links.length;
-  return created === 0
-    ? warn("links", "there is no link: live cannot send messages, and test uses the simulator", CONNECT_CARRIER)
-    : ok("links", `none in the configuration file; accounts have created ${created}, which godwit links lists`);
+  const created = database === undefined ? [] : (await readAllLinks(database.db)).links;
+  if (database === undefined || created.length === 0)
+    return warn("links", "there is no link: live cannot send messages, and test uses the simulator", CONNECT_CARRIER);
+  if (await areAllRefused(database, await listLinks(database.db, created, database.clock.now()))) return ALL_REFUSED;
+  return ok("links", `none in the configuration file; accounts have created ${created.length}, which godwit links lists`);
+}
+
+const ALL_REFUSED = fail(
+  "links",
+  "no link can send: the carriers refuse all of them",
+  "check the account and password of each link at its carrier, and the reason in godwit links",
+);
+
+/** Whether there are links that send, and the carrier of each refuses it. A link that a person or a hold has paused is not refused. */
+async function areAllRefused({ db, clock }: ReadDatabase, reports: readonly LinkReport[]): Promise<boolean> {
+  const pauses = await readPauses(db, clock.now());
+  const sending = reports.filter(({ channels, provider }) => channels.length > 0 && provider !== "simulator");
+  const isRefused = ({ name, state, reason }: LinkReport): boolean =>
+    state === "paused" && (pauses.get(name)?.kind ?? "carrier") === "carrier" && reason?.startsWith(cannotBeOpened("")) !== true;
+  return !pauses.has(HOLD) && sending.length > 0 && sending.every(isRefused);
 }
 
 async function readRecords(links: readonly Link[], database: ReadDatabase | undefined): Promise<LinkReport[] | string | undefined> {

@@ -135,7 +135,7 @@ describe("the test of a link", () => {
     const wrong = await run();
     assert.deepEqual(
       [wrong.status, wrong.json["ok"], wrong.json["step"], wrong.json["detail"]],
-      [200, false, "credentials", "The carrier refused the password."],
+      [200, false, "credentials", "The carrier refuses the password (0x0E)."],
     );
     await patch(path, { settings: { password: PASSWORD } }, account);
     assert.equal((await run()).json["ok"], true);

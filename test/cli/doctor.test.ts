@@ -374,6 +374,28 @@ describe("remote hosts", () => {
     await godwit.rows("delete from link_states");
   });
 
+  test("of links fail where the carriers refuse all of them, and not while one sends or is paused by a person", async () => {
+    const link = (name: string): string =>
+      `[[link]]\nname = "${name}"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${ear.port}\nsystem_id = "x"\npassword_env = "PASSWORD"\n`;
+    const env = { GODWIT_CONFIG: write(link("one") + link("two")), PASSWORD: "hidden" };
+    const say = (name: string, state: string): Promise<unknown> =>
+      godwit.rows(
+        "insert into link_states (link, node, state, reason, in_flight, updated_at) values ($1, 'n1', $2, 'the carrier refuses the password (0x0E)', 0, now() + interval '1 hour')",
+        [name, state],
+      );
+    await say("one", "paused");
+    await say("two", "connected");
+    assert.deepEqual((await doctor(env)).check("links"), undefined);
+    await godwit.rows("update link_states set state = 'paused'");
+    const refused = await doctor(env);
+    assert.deepEqual([refused.code, refused.check("link one")?.status, refused.check("links")?.status], [1, "warn", "fail"]);
+    await godwit.rows("insert into link_pauses (link, reason) values ('two', 'paused by the operator')");
+    const paused = await doctor(env);
+    await godwit.rows("delete from link_states");
+    await godwit.rows("delete from link_pauses");
+    assert.deepEqual([paused.code, paused.check("links")], [0, undefined]);
+  });
+
   test("of links that may do without TLS are named", async () => {
     const GODWIT_CONFIG = write(
       `[[link]]\nname = "acme"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${ear.port}\nsystem_id = "x"\npassword_env = "PASSWORD"\nallow_plaintext = true\n`,

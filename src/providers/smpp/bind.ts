@@ -9,7 +9,7 @@ import type { LinkState } from "../provider.ts";
 import { STATUS, type ShortMessage } from "./pdu.ts";
 import { Session } from "./session.ts";
 import { smppTimes, type SmppSettings, type SmppTimes, type SmscAddress } from "./settings.ts";
-import { statusCode } from "./status.ts";
+import { bindRefusal, statusCode } from "./status.ts";
 
 export type BindMode = "transceiver" | "transmitter" | "receiver";
 
@@ -123,11 +123,11 @@ export class Bind {
   #waitAfter(outcome: BindOutcome): number {
     const { firstReconnectMs, maxReconnectMs, refusedMs, stableMs } = this.#times;
     const isLasting = outcome.kind === "refused" && LASTING_REFUSALS.has(outcome.status);
-    const reason = outcome.kind === "refused" ? `bind refused with ${statusCode(outcome.status)}` : outcome.reason;
+    const reason = outcome.kind === "refused" ? bindRefusal(outcome.status) : outcome.reason;
     this.#setState({ kind: isLasting ? "paused" : "connecting", reason });
     if (isLasting) {
       this.#parts.log.error(
-        { event: "smpp.bind_refused", mode: this.#parts.mode, status: statusCode(outcome.status) },
+        { event: "smpp.bind_refused", mode: this.#parts.mode, status: statusCode(outcome.status), reason },
         "smpp: the carrier refuses the bind",
       );
       return refusedMs * (0.75 + Math.random() / 2);

@@ -10,7 +10,7 @@ import { bindRequest, socketTarget } from "./bind.ts";
 import { joinParts } from "./parts.ts";
 import { STATUS } from "./pdu.ts";
 import { Session } from "./session.ts";
-import { statusCode } from "./status.ts";
+import { bindRefusal } from "./status.ts";
 
 export const smpp: Provider<SmppSettings> = {
   name: "smpp",
@@ -25,11 +25,6 @@ export const smpp: Provider<SmppSettings> = {
   joinParts,
   test: testBind,
 };
-
-const REFUSALS: ReadonlyMap<number, string> = new Map([
-  [STATUS.invalidPassword, "The carrier refused the password."],
-  [STATUS.invalidSystemId, "The carrier does not know the system_id."],
-]);
 
 /** Tests the settings of a link: binds and unbinds. */
 async function testBind(settings: SmppSettings, log: Log, signal: AbortSignal): Promise<ConnectionTest> {
@@ -59,7 +54,8 @@ async function testBind(settings: SmppSettings, log: Log, signal: AbortSignal): 
   const { status } = outcome.pdu;
   if (status !== STATUS.ok) {
     session.end("tested");
-    return failed("credentials", REFUSALS.get(status) ?? `The carrier refused the bind with ${statusCode(status)}.`);
+    const reason = bindRefusal(status);
+    return failed("credentials", `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`);
   }
   await session.unbind();
   return succeeded("The carrier accepted the bind.");

@@ -45,6 +45,19 @@ const TRANSIENT_REFUSAL: Refusal = { code: "carrier_unavailable", message: "The 
 /** `0x0B`: the form in carriers' documentation. */
 export const statusCode = (status: number): string => `0x${status.toString(16).toUpperCase().padStart(2, "0")}`;
 
+/** The statuses of a bind whose meaning leads to its correction. */
+const BIND_REFUSALS: ReadonlyMap<number, string> = new Map([
+  [STATUS.bindStatus, "the carrier does not permit this kind of bind"],
+  [STATUS.alreadyBound, "the carrier has another bind of this account"],
+  [STATUS.systemError, "the carrier has a system error"],
+  [STATUS.invalidPassword, "the carrier refuses the password"],
+  [STATUS.invalidSystemId, "the carrier does not know the system_id"],
+]);
+
+/** Says why the carrier refuses a bind: `the carrier refuses the password (0x0E)`. */
+export const bindRefusal = (status: number): string =>
+  `${BIND_REFUSALS.get(status) ?? "the carrier refuses the bind"} (${statusCode(status)})`;
+
 type StatusRange = readonly [first: number, last: number];
 type StatusClass = "final" | "transient" | "throttle";
 
