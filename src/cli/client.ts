@@ -38,6 +38,8 @@ export type NoResponse = {
   mayHaveArrived: boolean;
   /** Whether another attempt would fail in the same way. */
   isPermanent: boolean;
+  /** Whether no program listens at the address. */
+  isRefused: boolean;
 };
 
 /** The outcome of a request that was repeated as often as it made sense. */
@@ -67,9 +69,18 @@ const REQUEST_MS = 15_000;
 const NEVER = new AbortController().signal;
 const MAX_RESPONSE_BYTES = 4 * 1_048_576;
 
-/** Repeats the request until it has a final response. A request that changes something needs an idempotency key. */
+/** The clients whose service has responded. It may be restarting when a later connection is refused. */
+const responding = new WeakSet<ClientConfig>();
+
+/** Repeats the request until it has a final response. A request that changes something needs an idempotency key. A read ends at once if the service
+ *  does not run: it can be repeated at any time. */
 export const callRepeatedly = (client: ClientConfig, request: ApiRequest, options: RepeatOptions): Promise<RequestResult> =>
-  attemptRepeatedly((signal) => callApi(client, request, signal), options);
+  attemptRepeatedly(async (signal) => {
+    const result = await callApi(client, request, signal);
+    if (result.kind === "response") responding.add(client);
+    else if (result.isRefused && request.method === "GET" && !responding.has(client)) return { ...result, isPermanent: true };
+    return result;
+  }, options);
 
 type Attempt = (signal: AbortSignal) => Promise<ApiResponse | NoResponse>;
 
@@ -187,7 +198,8 @@ export function failureResult(error: Error): NoResponse {
   const code = cause?.code ?? "";
   // fetch refuses some ports, as browsers do, before it connects. That error has no code.
   const isPermanent = code === "ENOTFOUND" || NOT_SECURE.test(code) || /^(bad port|unexpected redirect)$/.test(cause?.message ?? "");
-  return { kind: "no_response", reason: serviceFailure(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
+  const mayHaveArrived = !isPermanent && !NOT_CONNECTED.test(code);
+  return { kind: "no_response", reason: serviceFailure(error), mayHaveArrived, isPermanent, isRefused: code === "ECONNREFUSED" };
 }
 
 /** Returns the reason of a failed request to the service. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { Json } from "../support/client.ts";
+import { freePort } from "../support/free-port.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 
 type Result = Awaited<ReturnType<typeof runGodwit>>;
@@ -95,6 +96,17 @@ test("a service that cannot be reached exits with 1 and one sentence", async () 
   const { code, stderr } = await runGodwit(["api", "GET", "/v1/messages"], { GODWIT_URL: "http://127.0.0.1:9", GODWIT_KEY: key });
   assert.equal(code, 1);
   assert.match(stderr, /^godwit: .*\(http:\/\/127\.0\.0\.1:9\)\n$/);
+});
+
+test("a read ends at once where no service runs, and a write is repeated with its key", async () => {
+  const env = { GODWIT_URL: `http://127.0.0.1:${await freePort()}`, GODWIT_KEY: key };
+  for (const args of [["api", "GET", "/v1/messages", "--all"], ["requests"], ["media", "list"]]) {
+    const { code, stderr } = await runGodwit(args, env);
+    assert.equal(code, 1, args.join(" "));
+    assert.match(stderr, /^godwit: connect ECONNREFUSED \S+: is the service running\? godwit serve starts it \(\S+\)\n$/);
+  }
+  const { stderr } = await runGodwit(["send", "--to", "+14155550123", "--body", "x", "--timeout", "2s"], env);
+  assert.match(stderr, /the next attempt follows in/);
 });
 
 test("without a key the command exits with 2, and names the variable", async () => {
