@@ -24,7 +24,7 @@ import {
   type Command,
   type Input,
 } from "./command.ts";
-import { checkRequest, recordIn, withSetup } from "./open-setup.ts";
+import { checkRequest, recordIn, warnOfOtherLinks, withSetup } from "./open-setup.ts";
 import { print, say } from "./output.ts";
 import { withDatabase, type OpenedDatabase } from "./with-database.ts";
 
@@ -109,6 +109,7 @@ const list: Verb = (input) =>
       in_flight,
       last_error,
     }));
+    await warnOfOtherLinks(opened);
   });
 
 const show: Verb = (input) =>
@@ -128,7 +129,9 @@ const add: Verb = (input) =>
 
 const test: Verb = async (input) => {
   let isOk = false;
-  await withSetup(input, "links", async ({ setup, call }) => {
+  await withSetup(input, "links", async (opened) => {
+    const { setup, call } = opened;
+    await requireCreated(opened, input.words, "godwit links shows its state, and godwit doctor whether its carrier can be reached");
     const tester = new LinkTester({ setup, providers: PROVIDERS, log: createLog("silent").log });
     const result = await tester.test(call, wordOf(input.words));
     isOk = result.ok;
@@ -138,8 +141,10 @@ const test: Verb = async (input) => {
 };
 
 const remove: Verb = (input) =>
-  withSetup(input, "links", async ({ setup, call }) => {
+  withSetup(input, "links", async (opened) => {
+    const { setup, call } = opened;
     const id = wordOf(input.words);
+    await requireCreated(opened, input.words, "remove it there, and send SIGHUP to the nodes");
     await LINKS.delete(setup, call, id);
     print(input.flags, { id, deleted: true });
   });
@@ -164,6 +169,14 @@ const wordOf = (words: readonly string[]): string => {
   if (id === "") throw new UsageError("name the link, as godwit links shows it");
   return id;
 };
+
+/** Throws unless an account has created the link. `advice`: what to do with a link of the configuration file. */
+async function requireCreated(opened: OpenedDatabase, words: readonly string[], advice: string): Promise<void> {
+  const name = wordOf(words);
+  const link = (await everyLink(opened)).all.find((each) => each.name === name);
+  if (link === undefined) throw noSuchLink(name);
+  if (link.accountId === null) throw new UsageError(`the link ${name} is defined in the configuration file: ${advice}`);
+}
 
 const noSuchLink = (name: string): UsageError => new UsageError(`there is no link ${name}; godwit links lists them`);
 

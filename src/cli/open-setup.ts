@@ -9,10 +9,12 @@ import { cliOrigin } from "../model/origin.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { LinkDirectory } from "../links/directory.ts";
 import { simulatorLink } from "../links/link.ts";
+import { readOtherLinks } from "../links/link-record.ts";
 import { AddressGate } from "../outbound/address-gate.ts";
 import { LinkReader } from "../links/stored-link.ts";
 import type { SetupContext } from "../links/setup.ts";
 import { textFlag, UsageError, type Input } from "./command.ts";
+import { say } from "./output.ts";
 import { chooseAccount, withDatabase, type OpenedDatabase } from "./with-database.ts";
 
 export type OpenedSetup = OpenedDatabase & { setup: SetupContext; call: AuditedCall };
@@ -48,6 +50,13 @@ export const withSetup = (input: Input, command: string, work: (opened: OpenedSe
       throw error instanceof Problem ? new UsageError(error.detail) : error;
     }
   });
+
+/** Says that a list lacks what the configuration file of the nodes has. */
+export async function warnOfOtherLinks({ db, clock, config }: OpenedDatabase): Promise<void> {
+  const others = await readOtherLinks(db, [simulatorLink(config.simulatorSpeed), ...config.plan.links], clock.now());
+  if (others.length > 0)
+    say(`the list is not complete: nodes have the links ${others.join(", ")} of a file; use the --config of the service`);
+}
 
 const problemBody = ({ detail }: Problem): string => JSON.stringify({ detail });
 

@@ -4,7 +4,7 @@ import { NewRouteBody, ROUTES } from "../links/route-setup.ts";
 import { NewSenderBody, SENDERS } from "../links/sender-setup.ts";
 import { STRATEGIES } from "../links/strategy.ts";
 import { ACCOUNT_FLAG, listFlag, neededFlag, numberFlag, present, textFlag, UsageError, type Command, type Input } from "./command.ts";
-import { checkRequest, recordIn, withSetup } from "./open-setup.ts";
+import { checkRequest, recordIn, warnOfOtherLinks, withSetup } from "./open-setup.ts";
 import { print } from "./output.ts";
 
 export const senders: Command = {
@@ -63,10 +63,14 @@ export const routes: Command = {
 };
 
 const act = (input: Input, resource: typeof SENDERS | typeof ROUTES): Promise<void> =>
-  withSetup(input, `${resource.noun}s`, async ({ setup, call }) => {
+  withSetup(input, `${resource.noun}s`, async (opened) => {
+    const { setup, call } = opened;
     const { flags, words } = input;
     const [verb, word = ""] = words;
-    if (verb === "list") return print<object>(flags, await resource.list(setup, call.credential));
+    if (verb === "list") {
+      print<object>(flags, await resource.list(setup, call.credential));
+      return warnOfOtherLinks(opened);
+    }
     if (verb === "remove") {
       await resource.delete(setup, call, needed(word, `name the ${resource.noun} by its id`));
       return print(flags, { id: word, deleted: true });

@@ -1,6 +1,6 @@
 /** The state of links, as the API, the metrics and the failover read it: what the nodes reported within the last seconds. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../model/id.ts";
+import { decodeId, encodeId } from "../model/id.ts";
 import { RECEIPT_IDS } from "../providers/provider.ts";
 import type { SmppSettings } from "../providers/smpp/settings.ts";
 import type { Queryable } from "../database/database.ts";
@@ -102,6 +102,13 @@ export type CreatedDetails = Pick<
 export async function readUpLinks(db: Queryable, nowMs: number): Promise<ReadonlySet<string>> {
   const states = await readStates(db, nowMs - FRESH_MS);
   return new Set(states.filter(({ state }) => UP.has(state)).map(({ link }) => link));
+}
+
+/** The links of a configuration file that nodes have open and that `links` lacks: these settings are not those of the nodes. */
+export async function readOtherLinks(db: Queryable, links: readonly Pick<Link, "name">[], nowMs: number): Promise<string[]> {
+  const known = new Set(links.map(({ name }) => name));
+  const open = new Set((await readStates(db, nowMs - FRESH_MS)).map(({ link }) => link));
+  return [...open].filter((name) => !known.has(name) && decodeId("lnk", name) === undefined);
 }
 
 /** Lists links for the operator. */

@@ -81,6 +81,16 @@ test("a link of the configuration file can be paused and resumed, and shows it",
   await until("the service to follow", async () => (await godwit.send(key, { recipient: "+15005550006" })).status === 202 || undefined);
 });
 
+test("the lists of a command without the configuration file of the service say that they are not complete", async () => {
+  const env = { DATABASE_URL: godwit.databaseUrl ?? "", GODWIT_SECRET_KEY: SECRET_KEY };
+  for (const noun of ["links", "senders", "routes"]) {
+    const { code, stderr } = await runGodwit([noun, "list"], env);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^the list is not complete: nodes have the links fixed of a file; use the --config of the service$/m);
+    assert.equal((await run(noun, "list")).stderr, "");
+  }
+});
+
 test("wrong use says what is wrong", async () => {
   for (const [args, words] of [
     [[...ADD, "--set", "port=1"], /settings.password: is required/],
@@ -89,7 +99,12 @@ test("wrong use says what is wrong", async () => {
     [[...ADD, "--set", "port=1", "--secret", "password=ACME_PASSWORD", "--price", "DE=cheap"], /prices.DE/],
     [["routes", "add", "--channel", "sms", "--links", "lnk_x", "--strategy", "luck"], /quality, price/],
     [["links", "show", "nowhere"], /there is no link nowhere/],
-    [["links", "test", "fixed"], /defined in the configuration file/],
+    [
+      ["links", "test", "fixed"],
+      /^godwit: the link fixed is defined in the configuration file: godwit links shows its state, and godwit doctor/,
+    ],
+    [["links", "remove", "fixed"], /defined in the configuration file: remove it there/],
+    [["links", "test", "nowhere"], /there is no link nowhere; godwit links lists them/],
     [["senders", "add", "+14155550123", "--link", "fixed"], /link_id: must be a link that this account has created/],
     [["routes", "add", "--channel", "sms", "--links", "lnk_x"], /must be a link that this account has created/],
   ] as const) {
