@@ -81,6 +81,9 @@ export class Journal {
     return existsSync(stateFile(results)) && readState(results).pending !== null;
   }
 
+  /** Whether every row is done. */
+  static isComplete = (results: string): boolean => existsSync(stateFile(results)) && readState(results).isComplete;
+
   /** Continues where the journal ends. Lines without a state are of a batch that is on its way, and are written again. */
   static open(results: string): Journal {
     if (!existsSync(stateFile(results))) throw new StartupError(`there is no send to resume: ${stateFile(results)} does not exist`);

@@ -68,7 +68,9 @@ async function begin(call: Caller, send: Send, readShared: (input: Input) => Pro
   if (!isTrial && flags["yes"] !== true && !process.stdin.isTTY)
     throw new UsageError("add --yes to send without a question, or --dry-run for the preview");
   if (!isTrial && Journal.exists(results))
-    throw new UsageError(`${results} exists: --resume continues that send, --results FILE begins another one`);
+    throw new UsageError(
+      `${results} exists: ${Journal.isComplete(results) ? "that send is complete" : "--resume continues that send"}, --results FILE begins another one`,
+    );
   const headings = await readHeadings(createReadStream(path));
   if (headings === undefined) throw new UsageError(`${path} is empty`);
   const owner = await readOwner(call);

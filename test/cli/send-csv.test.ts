@@ -132,7 +132,7 @@ describe("a file", { concurrency: 1 }, () => {
     const args = ["--csv", path, "--body", "hello", "--reference", reference, "--yes"];
     const first = await send(args);
     assert.equal(first.code, 0, first.stderr);
-    assert.match((await send(args)).stderr, /exists: --resume continues/);
+    assert.match((await send(args)).stderr, /exists: that send is complete, --results FILE begins another one/);
     const second = await send([...args, "--results", `${path}.second`]);
     assert.equal(second.code, 0);
     assert.match(second.stderr, /^3 rows were accepted before, .* not sent again/m);
