@@ -7,7 +7,7 @@ import { MAX_TIMELINE, parseSearch, readTimeline, searchMessages, type FoundEntr
 import { STATUSES, type Status } from "../messages/states.ts";
 import { decodeId, encodeId } from "../model/id.ts";
 import { cliOrigin } from "../model/origin.ts";
-import { readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { EXIT, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { maskNumber } from "./mask-number.ts";
 import { formatTable, print, say } from "./output.ts";
 import { withDatabase } from "./with-database.ts";
@@ -41,10 +41,11 @@ export const find: Command = {
     ["The messages of a request:", "godwit find req_01m7efq7sbe3yt5gky9cw6af4s"],
     ["The messages that failed in the last day:", "godwit find --status failed --since 1d"],
   ],
+  exitCodes: { [EXIT.failed]: "failed, or no message has the id" },
   run: (input) => run(input),
 };
 
-async function run(input: Input): Promise<void> {
+async function run(input: Input): Promise<number> {
   const { flags } = input;
   const search = readSearch(input);
   const limit = Number(textFlag(flags, "limit") ?? 25);
@@ -54,6 +55,7 @@ async function run(input: Input): Promise<void> {
   const before = last === undefined ? undefined : decodeId("msg", last);
   if (last !== undefined && before === undefined) throw new UsageError("--before must be the id of a message, msg_…");
   const showsNumbers = flags["numbers"] === true;
+  let isUnknown = false;
   await withDatabase(input, "find", async ({ db, clock }) => {
     const { items, next } = await searchMessages(db, clock, { search, before, limit, showsNumbers, origin: cliOrigin() });
     const shown = showsNumbers ? (number: string) => number : maskNumber;
@@ -66,10 +68,18 @@ async function run(input: Input): Promise<void> {
     if (next !== undefined && items.length === limit) say(`there are more: --before ${encodeId("msg", next)}`);
     else if (next !== undefined)
       say(`only the messages after ${isoTime(uuidTimeMs(next))} were searched; the earlier ones: --before ${encodeId("msg", next)}`);
-    if (items.length === 0 && search.kind === "carrier_id")
-      say("no message has this carrier id; a number begins with + and its country code");
+    isUnknown = items.length === 0 && before === undefined && search.kind in UNKNOWN;
+    if (isUnknown) say(UNKNOWN[search.kind] ?? "");
   });
+  return isUnknown ? EXIT.failed : EXIT.done;
 }
+
+/** The text for an id without a message. A list may be empty. */
+const UNKNOWN: Readonly<Record<string, string>> = {
+  message: "there is no message with this id; messages are deleted after their retention",
+  request: "no message is of this request; godwit requests shows whether it was refused",
+  carrier_id: "no message has this carrier id; a number begins with + and its country code",
+};
 
 function readSearch(input: Input): Search {
   const [word] = input.words;

@@ -62,7 +62,9 @@ describe("a message is found", () => {
     assert.deepEqual(idsOf(await find(requestOf(verification))), [verification.json["message_id"]]);
     // A refused request has created none.
     const refused = await house.messages.post({ recipient: "12" });
-    assert.deepEqual(await find(requestOf(refused)), []);
+    const none = await run(requestOf(refused), "--json");
+    assert.deepEqual([none.code, none.stdout], [1, "[]\n"]);
+    assert.match(none.stderr, /^no message is of this request; godwit requests shows whether it was refused$/m);
   });
 
   test("by a number, in all accounts, as the recipient and as the sender of inbound messages, page by page", async () => {
@@ -180,6 +182,14 @@ test("a search is recorded in the logs of the installation and of the accounts t
   // The customer reads the entry through the API.
   const { json } = await bank.request("GET", "/v1/audit_events?action=message.searched&limit=1");
   assert.equal((json["data"] as Json[])[0]?.["id"], account["id"]);
+});
+
+test("an unknown id exits with 1 and says so, and an empty list with 0", async () => {
+  const unknown = await run("msg_01k9zs3v8mf4tb2xg1qj6n0d5c");
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /^there is no message with this id; messages are deleted after their retention$/m);
+  assert.equal((await run("no-such-carrier-id")).code, 1);
+  assert.deepEqual(await find(newRecipient()), []);
 });
 
 test("a wrong word or limit is refused before the database is opened", async () => {
