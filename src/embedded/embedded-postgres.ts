@@ -232,6 +232,8 @@ export class EmbeddedPostgres {
       },
     );
     createInterface({ input: child.stderr as NodeJS.ReadableStream }).on("line", (line) => {
+      // A stop ends the sessions that are still open, which is no problem.
+      if (this.#isStopping && /terminating connection due to administrator command/.test(line)) return;
       this.#recentLines = [...this.#recentLines.slice(-19), line];
       this.#parts.onLog(line);
     });

@@ -22,6 +22,7 @@ import { basename, dirname, join } from "node:path";
 import { after, test } from "node:test";
 import pg from "pg";
 import { socketDir } from "../../src/embedded/data-directory.ts";
+import { connectAsAdmin } from "../../src/embedded/embedded-roles.ts";
 import { createDatabase, createEmptyDatabase } from "../support/database.ts";
 import { until } from "../support/expect.ts";
 import { runGodwit, SECRET_KEY, sms, spawnGodwit, startGodwit } from "../support/harness.ts";
@@ -260,6 +261,19 @@ test("the same signal twice, as npm passes it on, is one graceful stop", async (
   const godwit = await startGodwit({ asProcess: true });
   godwit.child.kill("SIGINT");
   assert.equal(await godwit.stop("SIGINT"), 0);
+});
+
+test("a session that a stop ends is no warning in the log", async () => {
+  const dataDir = await servedFolder();
+  const godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
+  const session = await connectAsAdmin(socketDir(dataDir));
+  const ended = new Promise((resolve) => session.once("end", resolve));
+  assert.equal(await godwit.stop("SIGINT"), 0);
+  await ended;
+  assert.deepEqual(
+    godwit.logs.filter(({ event }) => event === "storage.postgres_log"),
+    [],
+  );
 });
 
 test("a database of a newer version is refused", async () => {
