@@ -104,6 +104,10 @@ export const hostInUrl = (host: string): string =>
 /** Whether npm started this process, by `npm start` or `npx`. */
 export const isUnderNpm = (env: EnvironmentVariables = process.env): boolean => env["npm_lifecycle_event"] !== undefined;
 
+/** How a person who has started this process types the program: npx is needed where it is not on the path. */
+export const programName = (env: EnvironmentVariables = process.env): string =>
+  env["npm_lifecycle_event"] === "npx" ? "npx godwit" : "godwit";
+
 type SettingName = keyof typeof SETTINGS;
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;

@@ -7,6 +7,7 @@ import { findCompatible, listCredentials } from "../compatible/queries.ts";
 import { COMPATIBLE_APIS } from "../compatible-apis.ts";
 import { environmentVariables } from "../config.ts";
 import { Problem } from "../http/problem.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { secretReader } from "../lib/secret-files.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
@@ -156,7 +157,8 @@ function passwordOf(variable: string | undefined): string | undefined {
 function scopesOf(source: MessageSource, text: string | undefined, settings: Settings): readonly Scope[] {
   if (text === undefined) return COMPATIBLE_APIS.find((api) => api.source === source)?.defaultScopes(settings) ?? [];
   const parsed = parseScopes(text);
-  if ("unknown" in parsed) throw new UsageError(`unknown scope ${parsed.unknown.join(", ")}`);
+  if ("unknown" in parsed)
+    throw new UsageError(`unknown scope ${parsed.unknown.join(", ")}${didYouMean(parsed.unknown.join(", "), SCOPES)}`);
   return parsed.scopes;
 }
 

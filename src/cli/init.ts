@@ -1,6 +1,7 @@
 /** godwit init: writes a configuration file that explains every setting. */
 import { constants, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { programName } from "../config.ts";
 import { textFlags, UsageError, type Command } from "./command.ts";
 import { readTomlFile } from "../lib/toml-file.ts";
 import { say } from "./output.ts";
@@ -82,6 +83,6 @@ const nextSteps = (file: string, variables: readonly string[]): string =>
   [
     `wrote ${file}`,
     ...(variables.length === 0 ? [] : [`Replace the placeholders in it, and set: ${variables.join(", ")}`]),
-    `Check it:  godwit config check ${file}`,
-    `Start it:  godwit serve --config ${file}`,
+    `Check it:  ${programName()} config check ${file}`,
+    `Start it:  ${programName()} serve --config ${file}`,
   ].join("\n");

@@ -6,6 +6,7 @@ import { findKey, listKeys, type KeyRow } from "../access/queries.ts";
 import { parseScopes, SCOPE_PRESETS, SCOPES, type Scope } from "../access/scope.ts";
 import { Problem } from "../http/problem.ts";
 import { parseCidr } from "../lib/addresses.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { decodeId } from "../model/id.ts";
 import { cliOrigin } from "../model/origin.ts";
 import type { Database } from "../database/database.ts";
@@ -160,7 +161,7 @@ function readScopes(text: string | undefined): Scope[] {
   const parsed = parseScopes(text);
   if ("unknown" in parsed)
     throw new UsageError(
-      `unknown scope ${parsed.unknown.join(", ")}; there are the presets ${Object.keys(SCOPE_PRESETS).join(", ")}, and ${SCOPES.join(", ")}`,
+      `unknown scope ${parsed.unknown.join(", ")}${didYouMean(parsed.unknown.join(", "), [...Object.keys(SCOPE_PRESETS), ...SCOPES])}; there are the presets ${Object.keys(SCOPE_PRESETS).join(", ")}, and ${SCOPES.join(", ")}`,
     );
   if (parsed.scopes.length === 0) throw new UsageError("--scopes needs at least one scope");
   return parsed.scopes;

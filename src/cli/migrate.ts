@@ -54,6 +54,11 @@ const PROGRESS: MigrationWatch = {
 function printPlan(flags: Input["flags"], plan: { schema: number; pending: readonly PlannedMigration[] }): void {
   if (flags["json"] === true) return print(flags, plan);
   if (plan.pending.length === 0) return void process.stdout.write(`schema ${plan.schema}: nothing to do\n`);
+  // An empty database has no nodes and no tables that a migration could lock.
+  if (plan.schema === 0)
+    return void process.stdout.write(
+      `no schema yet, ${plan.pending.length} to apply: ${plan.pending.map(({ name }) => name).join(", ")}\n`,
+    );
   const lines = plan.pending.flatMap(({ version, name, works_with: worksWith, steps, locks }) => [
     `${name}: ${worksWith === version ? "stop nodes of earlier releases first" : `nodes that know schema ${worksWith} or later may run`}`,
     ...(steps.length === 1 ? [] : steps.map((step, index) => `  step ${index + 1}: ${step}`)),

@@ -241,6 +241,7 @@ describe("help and wrong use", () => {
       "keys create --environment test --scopes messages:read,messages:fly,x",
       /unknown scope messages:fly, x; there are the presets send, app, read, all, and messages:send/,
     ],
+    ["keys create --environment test --scopes messages:sned", /unknown scope messages:sned; did you mean messages:send\?; there are/],
     ["keys create --environment test --scopes messages:read --expires-in soon", /--expires-in must be a number and a unit/],
     ["keys create --environment test --scopes messages:read --account unknown", /no account unknown; there are: .*default/],
     ["keys create --environment test --scopes messages:read --color red", /--color/],

@@ -48,7 +48,9 @@ describe("init", () => {
     const path = newPath();
     const written = await runGodwit(["init", path, "--carrier", "smpp"], {});
     assert.deepEqual([written.code, written.stdout], [0, ""], written.stderr);
-    assert.match(written.stderr, /set: SMPP_PASSWORD\n/);
+    assert.match(written.stderr, /set: SMPP_PASSWORD\nCheck it: {2}godwit config check/);
+    const byNpx = await runGodwit(["init", newPath()], { npm_lifecycle_event: "npx" });
+    assert.match(byNpx.stderr, /^Check it: {2}npx godwit config check .*\nStart it: {2}npx godwit serve/m);
     const without = await runGodwit(["config", "check", path], {});
     assert.equal(without.code, 1);
     assert.match(without.stdout, /the variable SMPP_PASSWORD is not set/);

@@ -401,7 +401,7 @@ describe("godwit migrate --plan", () => {
     const env = { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY };
     const { code, stdout } = await runGodwit(["migrate", "--plan"], env);
     assert.equal(code, 0);
-    assert.match(stdout, /^schema 0, \d+ to apply\n0027_baseline: stop nodes of earlier releases first\n {2}no locks on existing tables\n/);
+    assert.match(stdout, /^no schema yet, \d+ to apply: 0027_baseline, .*\n$/);
     assert.equal((await readSchema(db)).version, 0);
     const json = JSON.parse((await runGodwit(["migrate", "--plan", "--json"], env)).stdout) as unknown;
     assert.deepEqual(json, JSON.parse(JSON.stringify(await planMigrations(db))));
