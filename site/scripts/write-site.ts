@@ -8,6 +8,7 @@ import { renderMermaidSVG } from "beautiful-mermaid";
 import { build } from "vite";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
 import { CONTENTS, PAGES, REFERENCE, type Entry } from "../contents.ts";
+import { SAMPLE_ORIGIN } from "../src/sample-origin.ts";
 import { writeIndex, type Section } from "../src/search-index.ts";
 import { errorText } from "./error-page.ts";
 import { extendMarkdown, type ResolveLink } from "./markdown.ts";
@@ -74,8 +75,9 @@ function writeAsset(to: string, name: string, extension: string, text: string): 
   return BASE + file;
 }
 
-/** `states.md#x` is a served page, and `https:` is another site. Any other target exists only in the repository, so it gets no link. */
+/** `states.md#x` is a served page, the address of the samples is this service, and `https:` is another site. Any other target exists only in the repository, so it gets no link. */
 const resolveLink: ResolveLink = (href) => {
+  if (href.startsWith(`${SAMPLE_ORIGIN}/`)) return href.slice(SAMPLE_ORIGIN.length);
   if (/^https?:\/\//.test(href) || href.startsWith("#") || href.startsWith("/")) return href;
   const [, name = "", anchor = ""] = /^(?:\.\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
   return PAGES.some((page) => page.name === name) ? `${BASE}${name}${anchor}` : undefined;

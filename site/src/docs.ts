@@ -1,5 +1,7 @@
 /** The script of the documentation: theme, menu, copy buttons, language tabs, the forms of the API reference, and the search, which is loaded when it
  *  is opened. */
+import { SAMPLE_ORIGIN } from "./sample-origin.ts";
+
 const find = (selector: string, root: ParentNode = document): HTMLElement | null => root.querySelector<HTMLElement>(selector);
 const all = (selector: string, root: ParentNode = document): HTMLElement[] => [...root.querySelectorAll<HTMLElement>(selector)];
 
@@ -61,19 +63,15 @@ function startMenus(): void {
   if (menu !== null && current !== null) menu.scrollTop = current.offsetTop - menu.clientHeight / 2;
 }
 
-// The samples are written for a service on the own machine at the default port.
-const SAMPLE_ORIGIN = "http://127.0.0.1:8080";
-
+/** Shows the address of this service in samples and texts. Outside of samples, the address without a path is the default of a setting. */
 function useOwnOrigin(): void {
   if (location.origin === SAMPLE_ORIGIN) return;
-  for (const link of document.querySelectorAll<HTMLAnchorElement>(`a[href^="${SAMPLE_ORIGIN}/"]`))
-    link.href = link.href.replace(SAMPLE_ORIGIN, location.origin);
-  for (const code of all("pre code, article p code")) {
-    const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode() !== null) {
-      const node = walker.currentNode;
-      if (node.nodeValue?.includes(SAMPLE_ORIGIN)) node.nodeValue = node.nodeValue.replaceAll(SAMPLE_ORIGIN, location.origin);
-    }
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode() !== null) {
+    const node = walker.currentNode;
+    const end = node.parentElement?.closest("pre") === null ? "/" : "";
+    if (node.nodeValue?.includes(SAMPLE_ORIGIN + end))
+      node.nodeValue = node.nodeValue.replaceAll(SAMPLE_ORIGIN + end, location.origin + end);
   }
 }
 

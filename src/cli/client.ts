@@ -3,6 +3,7 @@ import type { Flags } from "../config.ts";
 import { StartupError } from "../database/startup-error.ts";
 import { WHOLE_BODY, type Fault } from "../http/problem.ts";
 import { backoffMs } from "../lib/backoff.ts";
+import { requireUrl } from "../lib/urls.ts";
 import { pause } from "../lib/wait.ts";
 import { NO_LIMITS } from "../lib/scan-json.ts";
 import { parseJsonObject } from "../providers/carrier-fields.ts";
@@ -25,6 +26,8 @@ export type ApiRequest = {
 export type ApiResponse = {
   kind: "response";
   status: number;
+  /** The URL of the request. */
+  url: string;
   headers: Headers;
   text: string;
   /** Undefined if the body is not a JSON object. */
@@ -175,7 +178,14 @@ function bodyHeaders(body: unknown, file: SourceFile | undefined): Record<string
 /** Reads a response whose body is a text. */
 export async function toApiResponse(response: Response): Promise<ApiResponse> {
   const text = await readText(response);
-  return { kind: "response", status: response.status, headers: response.headers, text, json: parseJsonObject({ text }, NO_LIMITS) };
+  return {
+    kind: "response",
+    status: response.status,
+    url: response.url,
+    headers: response.headers,
+    text,
+    json: parseJsonObject({ text }, NO_LIMITS),
+  };
 }
 
 async function readText(response: Response): Promise<string> {
@@ -232,7 +242,7 @@ type ApiProblem = { title?: string; detail?: string; code?: string; request_id?:
 
 /** Describes an error response for people: the code, its meaning, every fault, and the request id for the server's log.
  *  `nameOf` returns the caller's name of a field. */
-export function explainProblem({ status, json, headers }: ApiResponse, nameOf: (field: string) => string = (field) => field): string {
+export function explainProblem({ status, url, json, headers }: ApiResponse, nameOf: (field: string) => string = (field) => field): string {
   const { title, detail, code, request_id: requestId = headers.get("x-request-id") ?? undefined, errors = [] } = (json ?? {}) as ApiProblem;
   if (code === undefined && title === undefined) return `the server responded with ${status}, but not as Godwit does: is it the right URL?`;
   const faults = errors.map((fault) => `  ${nameOf(faultField(fault))}: ${fault.detail} (${fault.code})`);
@@ -240,7 +250,7 @@ export function explainProblem({ status, json, headers }: ApiResponse, nameOf: (
     `${status} ${code ?? ""}: ${title ?? ""}`,
     // With faults, the detail only repeats the first fault.
     ...(faults.length === 0 && detail !== undefined && detail !== title ? [`  ${detail}`] : faults),
-    ...(code === "unauthorized_invalid_token" ? [`  ${CHECK_KEY}`] : []),
+    ...(code === "unauthorized_invalid_token" ? [`  ${CHECK_KEY} at ${requireUrl(url).origin}`] : []),
     ...(requestId === undefined ? [] : [`  request ${requestId}`]),
   ].join("\n");
 }

@@ -75,7 +75,7 @@ async function attempt(client: ClientConfig, media: MediaRecord, write: Write, s
       if (process.stderr.isTTY) progress.show(() => progressText("downloaded", bytes, media.bytes ?? bytes));
     }
     if (hash.digest("hex") !== media.sha256) throw new Error("the response is not the file of the media");
-    return { kind: "response", status: 200, headers: response.headers, text: "", json: media };
+    return { kind: "response", status: 200, url: response.url, headers: response.headers, text: "", json: media };
   } catch (error) {
     if (error instanceof StartupError) throw error;
     return failureResult(error as Error);

@@ -14,6 +14,7 @@ import { WORKER_PORT, WorkerChannel } from "../service/worker-channel.ts";
 import { watchEmbedded } from "../embedded/metrics.ts";
 import { StartupError } from "../database/startup-error.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
+import { CLIENT_SETTINGS } from "./client-config.ts";
 import type { Command } from "./command.ts";
 import { dropRoot } from "./drop-root.ts";
 import { say } from "./output.ts";
@@ -229,12 +230,14 @@ async function reload(service: Service, flags: Flags, { tell, log }: { tell: (li
 function welcome({ url, firstKey }: Pick<Service, "url" | "firstKey">): string {
   const listening = `Godwit listens on ${url}  (console: ${url}/console, documentation: ${url}/docs)`;
   if (firstKey === undefined) return listening;
+  // Commands and SDKs use the default address without it, where another service may listen.
+  const address = url === CLIENT_SETTINGS.url.fallback ? "" : `  export ${CLIENT_SETTINGS.url.env}=${url}\n`;
   return `${listening}
 
 Copy this test key now: it is shown only once. Its messages reach no phone. It also signs you in to the console:
 
   export GODWIT_KEY=${firstKey}
-
+${address}
 Send a first message, in another terminal:
 
   curl -sS ${url}/v1/messages \\

@@ -23,6 +23,18 @@ describe("a guide", () => {
       assert.ok(copied.includes(`${url}/v1/messages`), copied);
     }));
 
+  test("shows the address of this service in links and texts, and the default of a setting as it is", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, url } = visitor;
+      await open(visitor, "/docs/console");
+      assert.equal(await page.getByRole("article").getByRole("link", { name: `${url}/console` }).getAttribute("href"), "/console");
+      await open(visitor, "/docs/getting-started");
+      await page.locator("pre", { hasText: `export GODWIT_URL=${url}` }).waitFor();
+      assert.ok(!(await page.content()).includes("http://127.0.0.1:8080"));
+      await open(visitor, "/docs/sdk");
+      await visitor.sees("http://127.0.0.1:8080", page.locator("td"));
+    }));
+
   test("is found by a search that needs only the keyboard", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;

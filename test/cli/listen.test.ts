@@ -365,6 +365,7 @@ describe("wrong use", { concurrency: 2 }, () => {
       1,
       /^godwit: 401 unauthorized_invalid_token: .*\n.*unknown, expired or revoked.*\n {2}check that the key was copied completely/m,
     );
+    assert.ok(result.stderr.includes(`a key of this service at ${godwit.url}\n`), "another service may listen at the default address");
     assert.ok(!result.stderr.includes(key));
   });
 

@@ -81,6 +81,8 @@ test("the first start creates a database and prints a working key and curl comma
   {
     await using godwit = await startGodwit({ asProcess: true, env });
     const key = /gw_test_\w+/.exec(godwit.output.join("\n"))?.[0] ?? "";
+    // Another port than the default one: commands and SDKs would not find the service.
+    assert.ok(godwit.output.join("\n").includes(`export GODWIT_URL=${godwit.url}\n`));
     assert.match(godwit.output.join("\n"), new RegExp(`curl -sS ${godwit.url}/v1/messages`));
     // A literal key: /proc and uuidgen do not exist everywhere.
     assert.match(godwit.output.join("\n"), /Idempotency-Key: [0-9a-f]{8}-[0-9a-f]{4}-4/);
