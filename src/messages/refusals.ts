@@ -25,17 +25,20 @@ export function segmentProblem(
 /** Returns the problem that the carrier of the link is known to have with the recipient. The accept
  *  statement checks our own consent rows. */
 export function carrierProblem({ recipient, channel }: NewMessage, { template }: Content, { unwilling }: Link): Problem | undefined {
-  if (unwilling.optedOut.has(recipient)) return consentProblem("recipient_opted_out");
+  if (unwilling.optedOut.has(recipient)) return consentProblem("recipient_opted_out", OPTED_OUT_AT_CARRIER);
   return channel === "whatsapp" && template === null && unwilling.windowClosed.has(recipient)
     ? consentProblem("service_window_closed")
     : undefined;
 }
 
+// Only the simulated carrier knows such recipients before a message is sent.
+const OPTED_OUT_AT_CARRIER = "is a test number that is always refused as opted out; it has no entry in the suppressions";
+
 const CONSENT_DETAILS: Readonly<Record<ConsentRefusal, string>> = {
   recipient_opted_out:
-    "has opted out of messages from this sender: do not send again until they opt in; GET /v1/suppressions?recipient=… shows the entry",
+    "has opted out of messages from this sender: do not send again until they opt in; their suppression shows since when and why",
   service_window_closed: "has not written within 24 hours: only a template may be sent",
 };
 
-export const consentProblem = (code: ConsentRefusal): Problem =>
-  new Problem(code, { errors: [{ pointer: "/recipient", code, detail: CONSENT_DETAILS[code] }] });
+export const consentProblem = (code: ConsentRefusal, detail = CONSENT_DETAILS[code]): Problem =>
+  new Problem(code, { errors: [{ pointer: "/recipient", code, detail }] });

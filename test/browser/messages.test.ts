@@ -157,6 +157,8 @@ describe("sending", () => {
       await page.getByLabel("Text").fill("Hello");
       await visitor.button("Send").click();
       await visitor.sees(/recipient_opted_out/);
+      await visitor.sees("is a test number that is always refused as opted out");
+      assert.equal(await page.getByRole("link", { name: "See the suppression" }).count(), 0);
       await visitor.button("delivered", true).click();
       await page.getByText("Advanced options").click();
       await page.getByLabel("Client reference").fill("pressed-twice");
@@ -172,6 +174,20 @@ describe("sending", () => {
       await visitor.button("Sent").waitFor();
       const again = await visits.godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key: visits.key });
       assert.equal((again.json["data"] as unknown[]).length, 2, "another message is sent on request");
+    }));
+
+  test("a number is sent without its separators, and an opt-out leads to the suppression", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const recipient = "+14155550188";
+      const made = await visits.godwit.request("POST", "/v1/suppressions", { key: visits.key, body: { recipient } });
+      assert.equal(made.status, 201, made.text);
+      await visitor.signIn(visits.key, "send");
+      await page.getByLabel("Recipient", { exact: true }).fill("+1 (415) 555-01.88");
+      await visitor.sees("their suppression shows since when and why");
+      await page.getByRole("link", { name: "See the suppression" }).click();
+      await visitor.heading("Suppressions").waitFor();
+      await visitor.sees(recipient, page.getByRole("region", { name: "Suppressions" }));
     }));
 
   test("a message that no carrier takes shows the error once, with a link to its page and the next step", (context) =>

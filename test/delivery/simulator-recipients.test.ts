@@ -56,6 +56,7 @@ describe("+15005550004, which has opted out of everything,", () => {
         const reply = await own.client.request("POST", "/v1/messages", options);
         assertProblem(reply, "recipient_opted_out");
         assert.deepEqual(pointersOf(reply), ["/recipient"]);
+        assert.match(reply.text, /is a test number .* no entry in the suppressions/);
         assertReplayOf(reply, await own.client.request("POST", "/v1/messages", options));
       }
       assert.equal(await outboundCount(own), 0);

@@ -6,6 +6,7 @@ import { formatCount, plural } from "../lib/format.ts";
 import { CarrierName } from "../ui/carrier-name.tsx";
 import { ErrorCode } from "../ui/error-code.tsx";
 import { Facts } from "../ui/facts.tsx";
+import { NextStep } from "../ui/next-step.tsx";
 import { Segments } from "../ui/segments.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 import type { Check } from "./check-file.ts";
@@ -73,9 +74,12 @@ const Example = ({ sample: { row, validation } }: { sample: Sample }): JSX.Eleme
       </p>
     )}
     {validation.errors.map(({ pointer, code, detail }) => (
-      <p key={`${pointer} ${code}`} class="fault">
-        {detail} <ErrorCode code={code} />
-      </p>
+      <div key={`${pointer} ${code}`}>
+        <p class="fault">
+          {detail} <ErrorCode code={code} />
+        </p>
+        <NextStep code={code} recipient={row.recipient} />
+      </div>
     ))}
   </div>
 );

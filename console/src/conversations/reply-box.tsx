@@ -85,7 +85,7 @@ export function ReplyBox({ person, messages, replyTo, onReplyTo, onSent }: Reply
           <textarea {...control} ref={text} rows={3} value={body} onInput={({ currentTarget }) => setBody(currentTarget.value)} />
         )}
       </Field>
-      <Problem error={action.error} />
+      <Problem error={action.error} recipient={person} />
       <div class="actions">
         <button type="submit" class="primary" disabled={action.isRunning || isRefused || body.trim() === ""}>
           {action.isRunning ? "Sending…" : "Send the reply"}

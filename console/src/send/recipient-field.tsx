@@ -1,5 +1,5 @@
 /** The recipient: a phone number, or in test a recipient of the simulator. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useSession } from "../session/use-session.ts";
 import { TextField } from "../ui/field.tsx";
 import { SIMULATOR_RECIPIENTS, type SimulatorRecipient } from "./simulator-recipients.ts";
@@ -12,13 +12,16 @@ type RecipientProps = {
   error: string | undefined;
   onValue: (value: string) => void;
   onSimulated: (recipient: SimulatorRecipient) => void;
+  /** Shown below the field. */
+  children: ComponentChildren;
 };
 
-export function RecipientField({ value, error, onValue, onSimulated }: RecipientProps): JSX.Element {
+export function RecipientField({ value, error, onValue, onSimulated, children }: RecipientProps): JSX.Element {
   const { identity } = useSession();
   return (
     <>
       <TextField label="Recipient" type="tel" placeholder="+14155550123" value={value} onValue={onValue} error={error} />
+      {children}
       {identity.environment === "test" && (
         <fieldset class="chips">
           <legend>Test numbers</legend>

@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { toShown } from "../messages/content-draft.ts";
 import { toRequest, type Draft, type DraftKind } from "../messages/draft.ts";
 import { Field, SelectField, TextField } from "../ui/field.tsx";
+import { NextStep } from "../ui/next-step.tsx";
 import { Composed } from "./composed.tsx";
 import { ContentFields } from "./content-fields.tsx";
 import { RecipientField } from "./recipient-field.tsx";
@@ -46,7 +47,9 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
         error={faultOf("/recipient")}
         onValue={(recipient) => onChange({ recipient })}
         onSimulated={({ number, channel }) => onChange({ recipient: number, ...(channel === undefined ? {} : { channel }) })}
-      />
+      >
+        <RecipientStep draft={draft} validation={validation} />
+      </RecipientField>
       <div class="tabs" role="group" aria-label="Content">
         {KINDS.filter(([kind]) => kind !== "copied" || draft.copied !== null).map(([kind, name]) => (
           <button key={kind} type="button" class="small" aria-pressed={draft.kind === kind} onClick={() => onChange({ kind })}>
@@ -75,6 +78,12 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
       <AdvancedFields draft={draft} faultOf={faultOf} onChange={onChange} />
     </>
   );
+}
+
+/** The next step if the recipient is refused. */
+function RecipientStep({ draft, validation }: Pick<SendFormProps, "draft" | "validation">): JSX.Element | null {
+  const fault = validation?.errors.find(({ pointer }) => pointer === "/recipient");
+  return fault === undefined ? null : <NextStep code={fault.code} recipient={toRequest(draft).recipient} />;
 }
 
 /** The content for the preview. Null for a text. */

@@ -55,9 +55,12 @@ function useOtherFaults(notice: RefObject<HTMLElement | null>, error: unknown): 
 export function Problem({
   error,
   onRetry,
+  recipient,
   children,
 }: {
   error: unknown;
+  /** The recipient of the request. */
+  recipient?: string;
   onRetry?: (() => void) | undefined;
   children?: ComponentChildren;
 }): JSX.Element | null {
@@ -82,7 +85,7 @@ export function Problem({
           ))}
         </ul>
       )}
-      {code !== undefined && <NextStep code={code} />}
+      {code !== undefined && <NextStep code={code} recipient={recipient} />}
       {code !== undefined && (
         <p class="quiet">
           <ErrorCode code={code} />

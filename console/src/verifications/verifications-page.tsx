@@ -2,6 +2,7 @@
 import { newIdempotencyKey, type NewVerification, type QueryOf, type Verification } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
+import { cleanNumber } from "../../../src/bulk/clean-number.ts";
 import { useAction } from "../lib/action.ts";
 import { useShownFault } from "../lib/form.ts";
 import { Link, navigate, replaceQuery, useAddress } from "../lib/router.tsx";
@@ -48,7 +49,7 @@ function SendCode(): JSX.Element {
   const [codeLength, setCodeLength] = useState("6");
   const form = useRef<HTMLFormElement>(null);
   const request: NewVerification = {
-    recipient: recipient.trim(),
+    recipient: cleanNumber(recipient),
     channels: [...(CHANNELS[channels] ?? ["sms"])],
     code_length: Number(codeLength),
   };
@@ -100,7 +101,7 @@ function SendCode(): JSX.Element {
         />
       </div>
       {environment === "test" && <p class="hint">In test, the code is always the first digits of 1234567890.</p>}
-      <Problem error={action.error} />
+      <Problem error={action.error} recipient={request.recipient} />
       <div class="actions">
         <button type="submit" class="primary" disabled={action.isRunning}>
           {action.isRunning ? "Sending…" : "Send a code"}
@@ -123,7 +124,7 @@ function Verifications(): JSX.Element {
     else next.set(name, value);
     replaceQuery(next);
   };
-  const filters = Object.fromEntries(FILTERS.flatMap((name) => (of(name).trim() === "" ? [] : [[name, of(name).trim()]])));
+  const filters = Object.fromEntries(FILTERS.flatMap((name) => (of(name).trim() === "" ? [] : [[name, cleanNumber(of(name))]])));
   const key = useDebounced(JSON.stringify(filters), 300);
   const list = useList(`verifications ${key}`, (cursor, signal) =>
     api.verifications.list(JSON.parse(key) as QueryOf<"listVerifications">, { signal }).page(cursor),
