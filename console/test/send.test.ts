@@ -24,6 +24,7 @@ test("a request contains only the filled fields", () => {
     channel: "sms",
     body: "Hi",
   });
+  assert.equal(toRequest({ ...EMPTY, recipient: "+1 (415) 555-0123", sender: "+1 415.555.0199" }).recipient, "+14155550123");
   const whole = toRequest({
     ...EMPTY,
     recipient: "+15005550006",

@@ -4,6 +4,7 @@ import { MAX_BODY, type Channel } from "../links/channel.ts";
 import { explainNumber, isPossibleNumber, isUserId } from "../model/phone-number.ts";
 import { segmentsOf, type Segments } from "../model/segments.ts";
 import { fill } from "../templates/placeholders.ts";
+import { cleanNumber } from "./clean-number.ts";
 import { IGNORED, type ColumnTarget } from "./columns.ts";
 import { KnownRecipients } from "./known-recipients.ts";
 
@@ -50,7 +51,7 @@ export class RowReader {
     this.#count += 1;
     if (this.#count > MAX_ROWS) throw new CsvFault(line, `the file has more than ${MAX_ROWS} rows: split it`);
     const { targets } = this.#settings;
-    const recipient = cleanRecipient(cells[targets.indexOf("recipient")] ?? "");
+    const recipient = cleanNumber(cells[targets.indexOf("recipient")] ?? "");
     const refuse = (code: string, detail: string): BulkRow => ({ row, recipient, item: null, fault: { code, detail } });
     if (cells.length !== targets.length) return refuse("cell_count", `has ${cells.length} cells, and the first row has ${targets.length}`);
     const unreachable = recipientFault(recipient, this.#settings.defaults.channel);
@@ -64,16 +65,6 @@ export class RowReader {
     const isSms = this.#settings.defaults.channel === "sms" && text !== null;
     return { row, recipient, item, text, segments: isSms ? segmentsOf(text) : null, fault: null };
   }
-}
-
-// Spreadsheets and contact lists add these characters, some of them unseen.
-const SEPARATORS = /[\s().\-/\u200b-\u200f\u202a-\u202e\u2060\ufeff]/g;
-
-/** Removes the separators of a number. "(0)" is the trunk prefix, which an international number does not have. */
-function cleanRecipient(cell: string): string {
-  const text = cell.trim();
-  const number = text.replace(/^'/, "").replace("(0)", "").replaceAll(SEPARATORS, "");
-  return /^\+\d+$/.test(number) ? number : text;
 }
 
 function recipientFault(recipient: string, channel: Channel): RowFault | undefined {

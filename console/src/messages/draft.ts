@@ -1,5 +1,6 @@
 /** The draft of a message on the send page. Another page can hand over a draft; it stays in memory and never appears in an address. */
 import type { Message, NewMessage } from "godwit-sdk";
+import { cleanNumber } from "../../../src/bulk/clean-number.ts";
 import { fromLocalInput } from "../lib/format.ts";
 import { fromMessage, NO_CONTENT, toContent, toTemplateContent, type ContentDraft, type ContentKind } from "./content-draft.ts";
 
@@ -85,12 +86,12 @@ export const forgetKeptDraft = (): void => {
 export function toRequest(draft: Draft): NewMessage {
   const { replyTo, sender, sendAt, priority, clientReference, metadata, ttlSeconds, maxSegments } = draft;
   return {
-    recipient: draft.recipient.trim(),
+    recipient: cleanNumber(draft.recipient),
     // The service reports an unknown channel.
     channel: draft.channel as NewMessage["channel"],
     ...contentFields(draft),
     ...(replyTo.trim() === "" ? {} : { reply_to: replyTo.trim() }),
-    ...(sender.trim() === "" ? {} : { sender: sender.trim() }),
+    ...(sender.trim() === "" ? {} : { sender: cleanNumber(sender) }),
     ...(sendAt === "" ? {} : { send_at: fromLocalInput(sendAt) }),
     ...(priority === "normal" ? {} : { priority: priority as "high" }),
     ...(clientReference.trim() === "" ? {} : { client_reference: clientReference.trim() }),

@@ -1,6 +1,7 @@
 /** The dialog that adds a suppression. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { cleanNumber } from "../../../src/bulk/clean-number.ts";
 import { useAction } from "../lib/action.ts";
 import { useApi } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
@@ -15,8 +16,9 @@ export function AddSuppression({ onClose, onDone }: { onClose: () => void; onDon
   const [sender, setSender] = useState("");
   const [note, setNote] = useState("");
   const action = useAction(async () => {
-    await api.suppressions.create({ recipient: recipient.trim(), sender: sender.trim() || null, note: note.trim() || null });
-    say(`${recipient.trim()} is suppressed`);
+    const number = cleanNumber(recipient);
+    await api.suppressions.create({ recipient: number, sender: cleanNumber(sender) || null, note: note.trim() || null });
+    say(`${number} is suppressed`);
     onDone();
   });
   return (

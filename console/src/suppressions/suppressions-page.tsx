@@ -2,6 +2,7 @@
 import type { Suppression } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { cleanNumber } from "../../../src/bulk/clean-number.ts";
 import { Link, replaceQuery, useAddress } from "../lib/router.tsx";
 import { useDebounced } from "../lib/timing.ts";
 import { useApi, useMay } from "../session/use-session.ts";
@@ -25,7 +26,7 @@ export function SuppressionsPage({ id }: { id?: string }): JSX.Element {
   const { query } = useAddress();
   const recipient = query.get("recipient") ?? "";
   const status = query.get("status") === "lifted" ? "lifted" : "active";
-  const debouncedRecipient = useDebounced(recipient.trim(), 300);
+  const debouncedRecipient = useDebounced(cleanNumber(recipient), 300);
   const [open, setOpen] = useState<Open>({ kind: "none" });
   const close = (): void => setOpen({ kind: "none" });
   const list = useList(`suppressions ${id ?? ""} ${status} ${debouncedRecipient}`, async (cursor, signal) =>
@@ -42,7 +43,7 @@ export function SuppressionsPage({ id }: { id?: string }): JSX.Element {
       title="Suppressions"
       lead={
         id === undefined ? (
-          "Recipients who receive no messages on any channel: those who replied STOP, and those that you add."
+          "Recipients who receive no messages on any channel, or none from one sender: those who replied STOP, and those that you add."
         ) : (
           <Link to="suppressions">All suppressions</Link>
         )
