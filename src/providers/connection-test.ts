@@ -20,7 +20,12 @@ export const failed = (step: TestStep, detail: string): ConnectionTest => ({ ste
  *  test is no port scanner. */
 export function connectionFailure(error: Error): ConnectionTest {
   const failure = failureOf(error);
-  if (failure === "address_not_allowed") return failed("address", "The host name has no address that links of accounts may connect to.");
+  // One text for both: it must not reveal which names exist in the operator's network.
+  if (failure === "address_not_allowed")
+    return failed(
+      "address",
+      "The host name was not found, or it has no address that links of accounts may connect to: check its spelling.",
+    );
   if (failure === "tls_failed")
     return failed("tls", `The TLS handshake failed: ${causeOf(error)}. Is this the port for TLS, and the certificate valid for the host?`);
   return failed(

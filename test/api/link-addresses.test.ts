@@ -110,6 +110,7 @@ async function tryLink({ id, provider }: Json, by: string, body: object): Promis
     [200, false, "address"],
     `${JSON.stringify(body)} ${tested.text}`,
   );
+  assert.match(String(tested.json["detail"]), /^The host /);
   if (provider === "smpp")
     await until("the link to have failed", async () => {
       const { json } = await godwit.request("GET", path, { key: by });

@@ -8,7 +8,7 @@ import { Ago } from "../ui/moment.tsx";
 import { Problem } from "../ui/problem.tsx";
 
 const STEPS: Readonly<Record<string, string>> = {
-  address: "The address is refused",
+  address: "The host has no usable address",
   connection: "The carrier cannot be reached",
   tls: "The connection is not secure",
   credentials: "The carrier refuses the credentials",
