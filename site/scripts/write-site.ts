@@ -165,6 +165,7 @@ const readVersion = (): string => (JSON.parse(readFileSync(join(ROOT, "package.j
 type Heading = { level: number; id: string; text: string };
 
 const HEADING = /<h([1-3]) id="([^"]*)"[^>]*>([^]*?)<\/h\1>/g;
+const DIAGRAM = /<figure class="diagram">[^]*?<\/figure>/g;
 const plainText = (html: string): string => html.replaceAll(/<[^>]*>/g, "");
 
 /** The headings of a page below its title. */
@@ -188,7 +189,7 @@ const PATHS: readonly { title: string; about: string; pages: readonly string[] }
   {
     title: "Move an application",
     about: "Keep your numbers and your carrier, change a URL.",
-    pages: ["migrate-from-twilio", "migrate-from-kannel", "idempotency", "consent"],
+    pages: ["migrate-from-twilio", "migrate-from-twilio", "migrate-from-kannel", "consent"],
   },
   {
     title: "Run it in production",
@@ -267,7 +268,8 @@ function searchIndex(pages: readonly Rendered[], openapi: OpenApiDocument): stri
   const sections: Section[] = referenceSections(openapi);
   for (const { name, title } of PAGES) {
     const html = pages.find((page) => page.name === name)?.html ?? "";
-    const article = /<article>([^]*)<\/article>/.exec(html)?.[1] ?? "";
+    // The source of a diagram has no sentences.
+    const article = (/<article>([^]*)<\/article>/.exec(html)?.[1] ?? "").replaceAll(DIAGRAM, " ");
     const headings = [...article.matchAll(HEADING)];
     headings.forEach((match, index) => {
       const [whole, level, id = "", heading = ""] = match;

@@ -1,6 +1,6 @@
 /** The search index: for the build, which writes it, and for the browser, which searches it. */
-import MiniSearch, { type Options, type Query, type SearchResult } from "minisearch";
-import { phrasesFor, stem, STOP_WORDS } from "./search-words.ts";
+import MiniSearch, { type Options, type QueryCombination, type SearchResult } from "minisearch";
+import { entriesFor, stem, STOP_WORDS } from "./search-words.ts";
 
 /** A part of a page below one heading. `operation`: method, path and id of an operation of the API. */
 export type Section = { id: string; path: string; page: string; heading: string; operation?: string; text: string };
@@ -24,7 +24,7 @@ const OPTIONS: Options<Section> = {
     prefix: true,
     fuzzy: (term) => (term.length > 4 ? 0.2 : false),
     // A guide explains the words that are only the names of operations. The ids of its sections have an anchor.
-    boostDocument: (id: string) => (id.includes("#") ? 1 : 0.6),
+    boostDocument: (id: string) => (id.includes("#") ? 1 : 0.5),
   },
 };
 
@@ -47,13 +47,13 @@ export function findSections(index: SearchIndex, text: string): Found[] {
   const all = wordsOf(text);
   const meaningful = all.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
   const scores = new Map<string, { result: SearchResult; words: number; score: number }>();
-  for (const word of new Set(meaningful.length === 0 ? all : meaningful))
-    for (const result of index.search(queryOf(word))) {
+  for (const { query, words } of queriesOf(meaningful.length === 0 ? all : meaningful))
+    for (const result of index.search(query)) {
       const found = scores.get(result.id as string);
-      if (found === undefined) scores.set(result.id as string, { result, words: 1, score: result.score });
+      if (found === undefined) scores.set(result.id as string, { result, words, score: result.score });
       else {
         found.result.terms.push(...result.terms);
-        found.words += 1;
+        found.words += words;
         found.score += result.score;
       }
     }
@@ -66,13 +66,26 @@ export function findSections(index: SearchIndex, text: string): Found[] {
     });
 }
 
-/** A section matches by the word itself, or by all words of one of its phrases. A phrase of several words has the weight of one word. */
-const queryOf = (word: string): Query => ({
-  combineWith: "OR",
-  queries: [word, ...phrasesFor(word).map(phraseQuery)],
-});
+/** `words`: the number of words of the question that a section with this query matches. */
+type PartOfQuestion = { query: QueryCombination; words: number };
 
-function phraseQuery(phrase: string): Query {
+/** A section matches a word by the word itself, or by all words of one of its phrases; and several words by one of theirs. */
+function queriesOf(words: readonly string[]): PartOfQuestion[] {
+  const entries = entriesFor(words);
+  const phrasesOf = (word: string): QueryCombination[] =>
+    entries.filter(({ stems }) => stems.length === 1 && stems[0] === stem(word)).flatMap(({ phrases }) => phrases.map(phraseQuery));
+  return [
+    ...[...new Set(words)].map((word) => ({ query: anyOf([word, ...phrasesOf(word)]), words: 1 })),
+    ...entries
+      .filter(({ stems }) => stems.length > 1)
+      .map(({ stems, phrases }) => ({ query: anyOf(phrases.map(phraseQuery)), words: stems.length })),
+  ];
+}
+
+const anyOf = (queries: (string | QueryCombination)[]): QueryCombination => ({ combineWith: "OR", queries });
+
+/** A phrase of several words has the weight of one word. */
+function phraseQuery(phrase: string): QueryCombination {
   const weight = 1 / wordsOf(phrase).length;
   return { combineWith: "AND", fuzzy: false, prefix: false, boostTerm: () => weight, queries: [phrase] };
 }

@@ -34,7 +34,8 @@ export function stem(word: string): string {
   return single.length > 3 ? single.replace(/e$/, "") : single;
 }
 
-/** For words of readers, the phrases of these pages. All words of a phrase have to match. */
+/** For words of readers, the phrases of these pages. All words of a phrase have to match. An entry of several words is for questions that have
+ *  all of them. */
 const PHRASES: Readonly<Record<string, readonly string[]>> = {
   gdpr: ["recipients erasure", "retention"],
   privacy: ["recipients erasure", "retention"],
@@ -65,8 +66,25 @@ const PHRASES: Readonly<Record<string, readonly string[]>> = {
   cluster: ["high availability"],
   bulk: ["batches"],
   why: ["troubleshooting"],
+  pagination: ["lists"],
+  paging: ["lists"],
+  unicode: ["segments of an sms"],
+  blocked: ["suppressions", "error codes of messages"],
+  "environment variables": ["settings"],
+  "country allowed": ["destination permitted"],
+  "short code": ["senders"],
+  "character limit": ["segments of an sms"],
+  "message length": ["segments of an sms"],
+  "delivery report": ["receipts"],
+  "api key": ["authentication"],
 };
 
-const BY_STEM: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(PHRASES).map(([word, phrases]) => [stem(word), phrases]));
+type Entry = { stems: readonly string[]; phrases: readonly string[] };
 
-export const phrasesFor = (word: string): readonly string[] => BY_STEM.get(stem(word)) ?? [];
+const ENTRIES: readonly Entry[] = Object.entries(PHRASES).map(([words, phrases]) => ({ stems: words.split(" ").map(stem), phrases }));
+
+/** The entries for the words of a question. */
+export function entriesFor(words: readonly string[]): Entry[] {
+  const stems = new Set(words.map(stem));
+  return ENTRIES.filter((entry) => entry.stems.every((each) => stems.has(each)));
+}

@@ -151,6 +151,32 @@ describe("the documentation", () => {
     assert.deepEqual(findSections(index, "zzzzqqqq"), []);
   });
 
+  test("finds the page of a common term among the first three", async () => {
+    const index = await readIndex((await godwit.request("GET", "/docs/assets/search.json")).text);
+    for (const [term, path] of [
+      ["pagination", "http#lists"],
+      ["environment variables", "settings#set-a-value"],
+      ["country not allowed", "errors#destination_not_permitted"],
+      ["short code", "routing#senders"],
+      ["character limit", "sending#segments-of-an-sms"],
+      ["message length", "sending#segments-of-an-sms"],
+      ["unicode", "sending#segments-of-an-sms"],
+      ["delivery report", "states#receipts"],
+      ["blocked", "states#error-codes-of-messages"],
+      ["api key", "access"],
+    ] as const) {
+      const found = findSections(index, term).map((each) => each.path);
+      assert.ok(found.slice(0, 3).includes(`/docs/${path}`), `${term}: ${found.join(" ")}`);
+    }
+  });
+
+  test("has no source of a diagram in an excerpt", async () => {
+    const index = await readIndex((await godwit.request("GET", "/docs/assets/search.json")).text);
+    const excerpts = findSections(index, "scheduled canceled").map(({ excerpt }) => excerpt.map(({ text }) => text).join(""));
+    assert.ok(excerpts.length > 0);
+    for (const excerpt of excerpts) assert.doesNotMatch(excerpt, /-->|stateDiagram/);
+  });
+
   test("shows the part with the most words that were found", async () => {
     const index = await readIndex((await godwit.request("GET", "/docs/assets/search.json")).text);
     const found = findSections(index, "messages deleted by retention").find(({ path }) => path === "/docs/retention");
