@@ -25,9 +25,10 @@ ${body === undefined ? "" : bodyInput(isForm ? String(new URLSearchParams(body.e
 /** A form takes HTTP Basic, and everything else a bearer token. */
 const credentialInputs = (
   hasId: boolean,
-): string => `<p class="quiet">The request goes to this service only. The key stays in the memory of this page.</p>
+): string => `<p class="quiet">The request goes to this service only. The key stays in the memory of this page, unless you keep it for the tab.</p>
 ${hasId ? '<label>Key id <input data-client placeholder="key_…" spellcheck="false" required></label>' : ""}
 <label>API key <input type="password" data-key autocomplete="off" placeholder="gw_test_…" required></label>
+<label><input type="checkbox" data-keep> Keep the key until this tab is closed</label>
 <label class="live" hidden><input type="checkbox" data-live> This is live</label>`;
 
 function parameterInput({ name, in: place, required, example = "", schema }: Parameter): string {

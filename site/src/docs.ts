@@ -1,27 +1,10 @@
 /** The script of the documentation: theme, menu, copy buttons, language tabs, the forms of the API reference, and the search, which is loaded when it
  *  is opened. */
 import { SAMPLE_ORIGIN } from "./sample-origin.ts";
+import { siteStorage as storage } from "./storage.ts";
 
 const find = (selector: string, root: ParentNode = document): HTMLElement | null => root.querySelector<HTMLElement>(selector);
 const all = (selector: string, root: ParentNode = document): HTMLElement[] => [...root.querySelectorAll<HTMLElement>(selector)];
-
-/** A browser may refuse access to its storage. A choice then lasts until the page is closed. */
-const storage = {
-  read(name: string): string | null {
-    try {
-      return localStorage.getItem(name);
-    } catch {
-      return null;
-    }
-  },
-  write(name: string, value: string): void {
-    try {
-      localStorage.setItem(name, value);
-    } catch {
-      // The browser refuses access to its storage.
-    }
-  },
-};
 
 // The console has the same names: a theme applies to both.
 const THEME = "godwit:theme";

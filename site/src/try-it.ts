@@ -1,6 +1,8 @@
-/** The forms of the API reference: each sends its request to this service, and shows the response. The key stays in the fields of the page. */
+/** The forms of the API reference: each sends its request to this service, and shows the response. The key stays in the fields of the page, or in the storage of the tab if the person
+ *  chooses that. */
 import { shellQuote } from "../../scripts/sample-literals.ts";
 import { newUuid } from "../../sdk/src/uuid.ts";
+import { tabStorage } from "./storage.ts";
 
 type Prepared = { method: string; path: string; headers: Record<string, string>; body?: string };
 type Field = HTMLInputElement | HTMLSelectElement;
@@ -25,13 +27,27 @@ export function startForms(addCopyButton: AddCopyButton): void {
       void send(details, form, addCopyButton);
     });
   }
-  // One key for all forms of the page.
+  startKeys();
+}
+
+const STORED_KEY = "godwit:try-key";
+
+/** One key for all forms of the page, and of the other pages in this tab if it is kept. */
+function startKeys(): void {
   const keys = all<HTMLInputElement>("[data-key]");
-  for (const key of keys)
-    key.addEventListener("input", () => {
-      for (const other of keys) other.value = key.value;
-      for (const label of all<HTMLElement>(".live")) label.hidden = isTestKey(key.value) || key.value === "";
-    });
+  const choices = all<HTMLInputElement>("[data-keep]");
+  const apply = (key: string, isKept: boolean): void => {
+    for (const field of keys) field.value = key;
+    for (const choice of choices) choice.checked = isKept;
+    for (const label of all<HTMLElement>(".live")) label.hidden = isTestKey(key) || key === "";
+    if (isKept && key !== "") tabStorage.write(STORED_KEY, key);
+    else tabStorage.remove(STORED_KEY);
+  };
+  const isKept = (): boolean => choices.some(({ checked }) => checked);
+  for (const key of keys) key.addEventListener("input", () => apply(key.value, isKept()));
+  for (const choice of choices) choice.addEventListener("change", () => apply(keys[0]?.value ?? "", choice.checked));
+  const stored = tabStorage.read(STORED_KEY);
+  if (stored !== null) apply(stored, true);
 }
 
 const isTestKey = (key: string): boolean => key.startsWith(TEST_KEY);

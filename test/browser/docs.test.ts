@@ -27,7 +27,13 @@ describe("a guide", () => {
     visits.visit(context, async (visitor) => {
       const { page, url } = visitor;
       await open(visitor, "/docs/console");
-      assert.equal(await page.getByRole("article").getByRole("link", { name: `${url}/console` }).getAttribute("href"), "/console");
+      assert.equal(
+        await page
+          .getByRole("article")
+          .getByRole("link", { name: `${url}/console` })
+          .getAttribute("href"),
+        "/console",
+      );
       await open(visitor, "/docs/getting-started");
       await page.locator("pre", { hasText: `export GODWIT_URL=${url}` }).waitFor();
       assert.ok(!(await page.content()).includes("http://127.0.0.1:8080"));
@@ -200,6 +206,21 @@ describe("the API reference", () => {
       for (const key of [visits.key, "gw_live_0123456789"]) assert.ok(!kept.includes(key));
       await page.reload();
       assert.equal(await form.getByLabel("API key").inputValue(), "");
+    }));
+
+  test("keeps the key for the other pages of the tab by choice, until the choice ends", (context) =>
+    visits.visit(context, async (visitor) => {
+      const form = await openForm(visitor);
+      await form.getByLabel("Keep the key").check();
+      const other = "/docs/reference-webhooks";
+      await open(visitor, other);
+      const list = formOf(visitor, "listWebhookEndpoints");
+      await list.getByText("Try it").click();
+      assert.equal(await list.getByLabel("API key").inputValue(), visits.key);
+      await list.getByLabel("Keep the key").uncheck();
+      await open(visitor, other);
+      assert.equal(await list.getByLabel("API key").inputValue(), "");
+      assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
     }));
 
   test("has forms that are accessible and fit a phone, light and dark", (context) =>
