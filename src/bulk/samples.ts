@@ -13,6 +13,9 @@ export type SampleValidation = {
 };
 export type Sample = { row: ValidRow; validation: SampleValidation };
 
+/** The samples that the service would refuse. */
+export const countRefused = (samples: readonly Sample[]): number => samples.filter(({ validation }) => !validation.valid).length;
+
 /** Validates the samples of a preview, one after the other. */
 export async function validateSamples(
   preview: BulkPreview,

@@ -113,9 +113,36 @@ describe("a file", () => {
     visits.visit(context, async (visitor) => {
       await visitor.signIn(visits.key, "bulk");
       await choose(visitor, "latin.csv", Buffer.from("recipient,n\u00e4me\n", "latin1"));
-      await visitor.sees("line 1: the file is not UTF-8");
+      await visitor.sees("Line 1: the file is not UTF-8");
       await choose(visitor, "empty.csv", "");
       await visitor.sees("The file is empty.");
+      await choose(visitor, "open.csv", 'recipient\n+14155550123\n"+14155550124\n');
+      await visitor.page.getByLabel("Content").selectOption("text");
+      await visitor.page.getByLabel("Text", { exact: true }).fill("Hello");
+      await visitor.button("Check the file").click();
+      await visitor.sees("Line 3: a quotation mark is not closed.", visitor.page.locator(".field.wrong"));
+    }));
+
+  test("with a row that is refused sends the others, and keeps the results after a reload", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(visits.key, "bulk");
+      await choose(visitor, "refused.csv", "recipient\n+14155550171\n+15005550004\n+14155550172\n");
+      await page.getByLabel("Content").selectOption("text");
+      await page.getByLabel("Text", { exact: true }).fill("One is refused");
+      await visitor.button("Check the file").click();
+      await visitor.button("Send 2 messages").click();
+      await visitor.sees("1 row will be refused.", visitor.dialog);
+      await visitor.dialog.getByRole("button", { name: "Send" }).click();
+      await visitor.sees("All rows are done");
+      await page.reload();
+      await visitor.sees("3 of 3 (100%)", region(visitor, "Progress"));
+      const download = page.waitForEvent("download");
+      await visitor.button("Download results").click();
+      assert.match((await linesOf(download))[2] ?? "", /^3,\+15005550004,refused,,batch_\w+,recipient_opted_out,/);
+      await visitor.button("New send").click();
+      await page.reload();
+      await page.getByLabel("CSV file").waitFor();
     }));
 });
 

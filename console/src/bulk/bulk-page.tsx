@@ -2,6 +2,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { readHeadings } from "../../../src/bulk/read-rows.ts";
+import { countRefused } from "../../../src/bulk/samples.ts";
+import { CsvFault } from "../../../src/lib/csv.ts";
 import { useAction } from "../lib/action.ts";
 import { formatCount, formatPercent, plural } from "../lib/format.ts";
 import { useApi, useSession } from "../session/use-session.ts";
@@ -15,13 +17,18 @@ import { CheckCard } from "./check-card.tsx";
 import { checkFile, type Check } from "./check-file.ts";
 import { currentRun, keepRun } from "./current-run.ts";
 import { fileBytes } from "./file-bytes.ts";
-import { RunCard } from "./run-card.tsx";
+import { forgetFinished, keepWhenFinished, readFinished } from "./finished-run.ts";
+import { FinishedCard, RunCard } from "./run-card.tsx";
 
 export function BulkPage(): JSX.Element {
   const { identity } = useSession();
   const api = useApi();
   const [run, setRun] = useState(() => currentRun(api));
+  const [finished, setFinished] = useState(() => readFinished(identity.keyId));
   const change = (next: BulkRun | undefined): void => {
+    if (next !== undefined) keepWhenFinished(next, identity.keyId);
+    forgetFinished();
+    setFinished(undefined);
     keepRun(api, next);
     setRun(next);
   };
@@ -42,14 +49,18 @@ export function BulkPage(): JSX.Element {
         <div class="notice bad">
           <p>Bulk send needs HTTPS, or the address localhost. Elsewhere use the command line: godwit send --csv.</p>
         </div>
-      ) : run === undefined ? (
-        <NewSend onRun={change} />
-      ) : (
+      ) : run !== undefined ? (
         <RunCard run={run} onClose={() => change(undefined)} />
+      ) : finished !== undefined ? (
+        <FinishedCard run={finished} onClose={() => change(undefined)} />
+      ) : (
+        <NewSend onRun={change} />
       )}
     </Page>
   );
 }
+
+const sentence = (fault: string): string => `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;
 
 type ChosenFile = { file: File; headings: readonly string[] };
 
@@ -73,7 +84,7 @@ function NewSend({ onRun }: { onRun: (run: BulkRun) => void }): JSX.Element {
       if (headings === undefined) setFileFault("The file is empty.");
       else setChosen({ file, headings });
     } catch (error) {
-      setFileFault(error instanceof Error ? error.message : String(error));
+      setFileFault(sentence(error instanceof Error ? error.message : String(error)));
     }
   };
   const isReady = chosen !== undefined && mapping !== undefined && mapping.faults.length === 0 && fault === undefined;
@@ -107,6 +118,10 @@ function NewSend({ onRun }: { onRun: (run: BulkRun) => void }): JSX.Element {
           settings={toSettings(draft, mapping.targets, template)}
           sendId={draft.sendId}
           onRun={onRun}
+          onFileFault={(text) => {
+            setChosen(undefined);
+            setFileFault(text);
+          }}
         />
       )}
     </div>
@@ -118,9 +133,10 @@ type CheckingProps = {
   settings: ReturnType<typeof toSettings>;
   sendId: string;
   onRun: (run: BulkRun) => void;
+  onFileFault: (fault: string) => void;
 };
 
-function Checking({ file, settings, sendId, onRun }: CheckingProps): JSX.Element {
+function Checking({ file, settings, sendId, onRun, onFileFault }: CheckingProps): JSX.Element {
   const api = useApi();
   const [progress, setProgress] = useState<{ rows: number; share: number }>({ rows: 0, share: 0 });
   const [check, setCheck] = useState<Check | undefined>(undefined);
@@ -130,8 +146,12 @@ function Checking({ file, settings, sendId, onRun }: CheckingProps): JSX.Element
   const action = useAction(async () => {
     const { signal } = leaving.current;
     const onProgress = (rows: number, share: number): void => setProgress({ rows, share });
-    const found = await checkFile({ api, file, settings, sendId, signal, onProgress });
-    setCheck(found);
+    try {
+      setCheck(await checkFile({ api, file, settings, sendId, signal, onProgress }));
+    } catch (error) {
+      if (!(error instanceof CsvFault)) throw error;
+      onFileFault(sentence(error.message));
+    }
   });
   return (
     <div class="stack">
@@ -156,8 +176,8 @@ function Checking({ file, settings, sendId, onRun }: CheckingProps): JSX.Element
       ) : (
         <CheckCard check={check}>
           <div class="actions">
-            <button type="button" class="primary" disabled={check.preview.valid === 0} onClick={() => setAsked(true)}>
-              Send {plural(check.preview.valid, "message")}
+            <button type="button" class="primary" disabled={acceptable(check) === 0} onClick={() => setAsked(true)}>
+              Send {plural(acceptable(check), "message")}
             </button>
           </div>
         </CheckCard>
@@ -174,15 +194,21 @@ function start(run: BulkRun, onRun: (run: BulkRun) => void): void {
   void run.send();
 }
 
-function Confirmation({ check: { preview }, onClose, onSend }: { check: Check; onClose: () => void; onSend: () => void }): JSX.Element {
+/** The rows that are not known to be refused. */
+const acceptable = ({ preview, samples }: Check): number => preview.valid - countRefused(samples);
+
+function Confirmation({ check, onClose, onSend }: { check: Check; onClose: () => void; onSend: () => void }): JSX.Element {
+  const { preview, samples } = check;
+  const [count, refused] = [plural(acceptable(check), "message"), countRefused(samples)];
   const { environment } = useSession().identity;
   const action = useAction(async () => onSend());
   return (
-    <FormDialog title={`Send ${plural(preview.valid, "message")}?`} submit="Send" action={action} onClose={onClose}>
+    <FormDialog title={`Send ${count}?`} submit="Send" action={action} onClose={onClose}>
       <p>
-        {plural(preview.valid, "message")} in <strong>{environment}</strong>
+        {count} in <strong>{environment}</strong>
         {preview.segments > 0 && `, ${formatCount(preview.segments)} segments`}.{" "}
-        {preview.invalid > 0 && `${plural(preview.invalid, "invalid row is", "invalid rows are")} left out.`}
+        {preview.invalid > 0 && `${plural(preview.invalid, "invalid row is", "invalid rows are")} left out. `}
+        {refused > 0 && `${plural(refused, "row")} will be refused.`}
       </p>
     </FormDialog>
   );

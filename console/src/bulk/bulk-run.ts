@@ -31,6 +31,8 @@ const KEY_MS = 23 * 3_600_000;
 const OPEN = ["scheduled", "queued", "sending"] as const;
 const BATCHES_AT_ONCE = 20;
 
+export const downloadResults = (name: string, results: Blob | string): void => download(`${name}.results.csv`, [results]);
+
 const START: RunState = {
   status: "paused",
   rows: 0,
@@ -138,8 +140,13 @@ export class BulkRun {
     return true;
   }
 
+  /** The result file, as far as rows are done. */
+  get results(): Blob {
+    return new Blob(this.#results);
+  }
+
   downloadResults(): void {
-    download(`${this.file.name}.results.csv`, this.#results);
+    downloadResults(this.file.name, this.results);
   }
 
   /** Stops for good, as at the end of the session. */

@@ -1,7 +1,7 @@
 /** The preview of a checked file: its counts, its faults, and its first messages as a phone shows them. */
 import type { ComponentChildren, JSX } from "preact";
 import { SHOWN_FAULTS, type BulkPreview } from "../../../src/bulk/preview.ts";
-import { estimateCost, type Sample } from "../../../src/bulk/samples.ts";
+import { countRefused, estimateCost, type Sample } from "../../../src/bulk/samples.ts";
 import { formatCount, plural } from "../lib/format.ts";
 import { CarrierName } from "../ui/carrier-name.tsx";
 import { ErrorCode } from "../ui/error-code.tsx";
@@ -34,12 +34,14 @@ export const CheckCard = ({ check: { preview, samples }, children }: { check: Ch
 
 function Counts({ preview, samples }: { preview: BulkPreview; samples: readonly Sample[] }): JSX.Element {
   const estimate = estimateCost(preview, samples);
+  const refused = countRefused(samples);
   const { rows, valid, invalid, duplicates, segments, ucs2 } = preview;
   return (
     <Facts
       rows={[
         ["Rows", formatCount(rows)],
-        ["Valid", formatCount(valid)],
+        ["Valid", formatCount(valid - refused)],
+        ["Refused", refused > 0 && `${formatCount(refused)}, as shown below; other rows are checked when they are sent`],
         ["Invalid", invalid > 0 && `${formatCount(invalid)}, not sent`],
         ["Duplicates", duplicates > 0 && plural(duplicates, "repeated recipient")],
         ["Segments", segments > 0 && formatCount(segments)],

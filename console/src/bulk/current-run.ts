@@ -2,6 +2,7 @@
 import type { Godwit } from "godwit-sdk";
 import { useEffect, useState } from "preact/hooks";
 import type { BulkRun, RunState } from "./bulk-run.ts";
+import { forgetFinished } from "./finished-run.ts";
 
 /** By the client of the session. */
 const runs = new Map<Godwit, BulkRun>();
@@ -17,6 +18,7 @@ export function keepRun(api: Godwit, run: BulkRun | undefined): void {
 export function forgetRun(api: Godwit): void {
   runs.get(api)?.leave();
   runs.delete(api);
+  forgetFinished();
 }
 
 export function useRunState(run: BulkRun): RunState {

@@ -10,8 +10,9 @@ import { useMay } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Problem } from "../ui/problem.tsx";
-import type { BulkRun, RunState } from "./bulk-run.ts";
+import { downloadResults, type BulkRun, type RunState } from "./bulk-run.ts";
 import { useRunState, useUnloadWarning } from "./current-run.ts";
+import type { FinishedRun } from "./finished-run.ts";
 
 const REFRESH_MS = 5_000;
 
@@ -28,30 +29,10 @@ const STATUS_WORDS: Readonly<Record<RunState["status"], string>> = {
 export function RunCard({ run, onClose }: { run: BulkRun; onClose: () => void }): JSX.Element {
   const state = useRunState(run);
   useUnloadWarning(run.isActive);
-  const { status, rows, counts, replayed, canceled, tooLate, error } = state;
+  const { status, error } = state;
   return (
     <section class="card stack" aria-label="Progress">
-      <div class="card-head">
-        <h2>{run.file.name}</h2>
-        <p role="status">{STATUS_WORDS[status]}</p>
-      </div>
-      <progress class="bulk-progress" aria-label="Progress of the send" max={Math.max(1, run.total)} value={rows} />
-      <Facts
-        rows={[
-          ["Rows", `${formatCount(rows)} of ${formatCount(run.total)} (${formatPercent(rows / Math.max(1, run.total))})`],
-          ["Accepted", formatCount(counts.accepted)],
-          ["Refused", counts.refused > 0 && formatCount(counts.refused)],
-          ["Invalid", counts.invalid > 0 && formatCount(counts.invalid)],
-          ["Canceled", canceled > 0 && formatCount(canceled)],
-          ["Too late to cancel", tooLate > 0 && formatCount(tooLate)],
-        ]}
-      />
-      {replayed > 0 && (
-        <p class="notice">
-          {plural(replayed, "row was", "rows were")} accepted before, from the same file with the same settings, and not sent again. To send
-          them again, use another send id.
-        </p>
-      )}
+      <Outcome name={run.file.name} total={run.total} state={state} />
       <Problem error={error} />
       <RunButtons run={run} state={state} onClose={onClose} />
       <p class="hint">
@@ -63,6 +44,52 @@ export function RunCard({ run, onClose }: { run: BulkRun; onClose: () => void })
     </section>
   );
 }
+
+/** A send that ended before the page was loaded again. */
+export const FinishedCard = ({ run: { name, total, state, results }, onClose }: { run: FinishedRun; onClose: () => void }): JSX.Element => (
+  <section class="card stack" aria-label="Progress">
+    <Outcome name={name} total={total} state={state} />
+    <div class="actions">
+      <button type="button" onClick={() => downloadResults(name, results)}>
+        Download results
+      </button>
+      <button type="button" onClick={onClose}>
+        New send
+      </button>
+    </div>
+    <p class="hint">
+      <Link to="batches">The batches</Link> show the delivery.
+    </p>
+  </section>
+);
+
+type OutcomeProps = { name: string; total: number; state: RunState };
+
+const Outcome = ({ name, total, state: { status, rows, counts, replayed, canceled, tooLate } }: OutcomeProps): JSX.Element => (
+  <>
+    <div class="card-head">
+      <h2>{name}</h2>
+      <p role="status">{STATUS_WORDS[status]}</p>
+    </div>
+    <progress class="bulk-progress" aria-label="Progress of the send" max={Math.max(1, total)} value={rows} />
+    <Facts
+      rows={[
+        ["Rows", `${formatCount(rows)} of ${formatCount(total)} (${formatPercent(rows / Math.max(1, total))})`],
+        ["Accepted", formatCount(counts.accepted)],
+        ["Refused", counts.refused > 0 && formatCount(counts.refused)],
+        ["Invalid", counts.invalid > 0 && formatCount(counts.invalid)],
+        ["Canceled", canceled > 0 && formatCount(canceled)],
+        ["Too late to cancel", tooLate > 0 && formatCount(tooLate)],
+      ]}
+    />
+    {replayed > 0 && (
+      <p class="notice">
+        {plural(replayed, "row was", "rows were")} accepted before, from the same file with the same settings, and not sent again. To send
+        them again, use another send id.
+      </p>
+    )}
+  </>
+);
 
 function RunButtons({ run, state: { status, counts }, onClose }: { run: BulkRun; state: RunState; onClose: () => void }): JSX.Element {
   const mayRead = useMay("messages:read");
