@@ -98,7 +98,8 @@ describe("keys", () => {
       for (const [typed, fault] of refusals) {
         await again.fill(typed);
         await dialog.getByRole("button", { name: "Create" }).click();
-        await dialog.getByRole("alert").getByText(fault).waitFor();
+        await visitor.sees(fault, dialog.locator(".fault"));
+        await visitor.sees("See the marked fields.", dialog.getByRole("alert"));
         assert.equal(await again.getAttribute("aria-invalid"), "true");
         const kept = [await again.inputValue(), await dialog.getByLabel("Name").inputValue()];
         assert.deepEqual(kept, [typed, "after several attempts"]);
@@ -106,6 +107,10 @@ describe("keys", () => {
       const { json } = await visits.godwit.request("GET", "/v1/keys", { key: visits.key });
       assert.ok(!JSON.stringify(json).includes("after several attempts"), "no key was created");
       await again.fill(visits.key);
+      await dialog.getByRole("checkbox", { name: "messages:read" }).uncheck();
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await visitor.sees("Choose at least one scope.", dialog);
+      await dialog.getByRole("checkbox", { name: "messages:read" }).check();
       await dialog.getByRole("button", { name: "Create" }).click();
       await dialog.locator("pre").waitFor();
       await dialog.getByRole("button", { name: "Done" }).click();

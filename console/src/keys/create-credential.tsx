@@ -11,7 +11,7 @@ import { CheckList, SelectField, TextField } from "../ui/field.tsx";
 import { faultAt, faultIn } from "../ui/problem.tsx";
 import { SecretDialog } from "../ui/secret-dialog.tsx";
 import { CREDENTIAL_KINDS, type CredentialKind } from "./credential-kinds.ts";
-import { KeyAgain, useKeyAgain } from "./key-again.tsx";
+import { KeyAgain, KeyAgainReason, useKeyAgain } from "./key-again.tsx";
 import { SCOPE_TEXTS } from "./scopes.ts";
 
 type Values = Readonly<Record<string, string>>;
@@ -46,6 +46,7 @@ export function CreateCredential({ onClose, onDone }: { onClose: () => void; onD
       note={made !== undefined && <SignIn kind={kind} userName={made.user_name} />}
       onDone={onDone}
     >
+      <KeyAgainReason />
       <SelectField
         label="Kind"
         value={kindId}

@@ -9,7 +9,7 @@ import { TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { SecretDialog } from "../ui/secret-dialog.tsx";
 import { AllowedAddresses, toBlocks } from "./allowed-addresses.tsx";
-import { KeyAgain, useKeyAgain } from "./key-again.tsx";
+import { KeyAgain, KeyAgainReason, useKeyAgain } from "./key-again.tsx";
 import { ScopeFields } from "./scope-fields.tsx";
 
 export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: () => void }): JSX.Element {
@@ -21,7 +21,11 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
   const [addresses, setAddresses] = useState("");
   const [sentBlocks, setSentBlocks] = useState<readonly string[]>([]);
   const [made, setMade] = useState<KeyWithSecret | undefined>(undefined);
+  const [hasNoScope, setHasNoScope] = useState(false);
   const action = useAction(async () => {
+    // Otherwise the fault would be known only once the typed key is right.
+    setHasNoScope(scopes.length === 0);
+    if (scopes.length === 0) return;
     const blocks = toBlocks(addresses);
     setSentBlocks(blocks);
     const body = {
@@ -33,6 +37,7 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
     };
     setMade(await keyAgain.use((api) => api.keys.create(body)));
   });
+  const scopeFault = hasNoScope && scopes.length === 0 ? "Choose at least one scope." : faultAt(action.error, "/scopes");
   return (
     <SecretDialog
       title={made === undefined ? "Create a key" : "The new key"}
@@ -43,6 +48,7 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
       secret={made?.key}
       onDone={onDone}
     >
+      <KeyAgainReason />
       <TextField
         label="Name"
         isOptional
@@ -51,7 +57,7 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
         onValue={setName}
         error={faultAt(action.error, "/name")}
       />
-      <ScopeFields granted={identity.scopes} chosen={scopes} onChosen={setScopes} error={faultAt(action.error, "/scopes")} />
+      <ScopeFields granted={identity.scopes} chosen={scopes} onChosen={setScopes} error={scopeFault} />
       <TextField
         label="Expires"
         isOptional

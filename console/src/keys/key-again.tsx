@@ -25,14 +25,15 @@ export function useKeyAgain(): TypedKey {
   return { key, setKey, use };
 }
 
+/** Stands at the top of a dialog, since the field is its last one. */
+export const KeyAgainReason = (): JSX.Element => (
+  <p class="hint">At the end, enter your API key again: an open session is not enough for a key or credential that outlives it.</p>
+);
+
 export function KeyAgain({ of: { key, setKey }, error }: { of: TypedKey; error: unknown }): JSX.Element {
   const { environment } = useSession().identity;
   return (
-    <Field
-      label="Your API key"
-      hint="The request is made with this key, which needs the scope keys:write. The page forgets it afterwards."
-      error={keyFault(error)}
-    >
+    <Field label="Your API key" hint="It needs the scope keys:write. The page forgets it afterwards." error={keyFault(error)}>
       {(control) => (
         <input
           {...control}

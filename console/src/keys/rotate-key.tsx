@@ -6,7 +6,7 @@ import { useAction } from "../lib/action.ts";
 import { SelectField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { SecretDialog } from "../ui/secret-dialog.tsx";
-import { KeyAgain, useKeyAgain } from "./key-again.tsx";
+import { KeyAgain, KeyAgainReason, useKeyAgain } from "./key-again.tsx";
 import { keyName } from "./key-state.ts";
 
 const OVERLAPS = [
@@ -43,6 +43,7 @@ export function RotateKey({ of: key, isOwn, onClose, onDone }: RotateProps): JSX
       onDone={onDone}
     >
       <p>The new key has the same name, scopes, allowed addresses and expiry. It is shown only once.</p>
+      <KeyAgainReason />
       <SelectField
         label="The old key stays valid for"
         value={overlap}

@@ -97,6 +97,9 @@ export const SelectField = ({ value, onValue, options, ...field }: SelectProps):
   </Field>
 );
 
+// The boxes of a long list may be outside the visible area.
+const scrollTo = (fault: HTMLElement | null): void => fault?.scrollIntoView({ block: "center" });
+
 /** A group of checkboxes. */
 export function CheckList({
   legend,
@@ -130,7 +133,11 @@ export function CheckList({
           </label>
         ))}
       </div>
-      {error !== undefined && <p class="fault">{error}</p>}
+      {error !== undefined && (
+        <p class="fault" role="alert" ref={scrollTo}>
+          {error}
+        </p>
+      )}
     </fieldset>
   );
 }

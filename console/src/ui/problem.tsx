@@ -41,15 +41,14 @@ const isRepetition = (title: string, detail: string): boolean => detail.replace(
 
 type Fault = ApiError["errors"][number];
 
-/** The faults of an error that no field of the same form shows already. */
-function useOtherFaults(notice: RefObject<HTMLElement | null>, error: unknown): readonly Fault[] {
+/** The texts of the faults that fields of the same form show already. */
+function useShownFaults(notice: RefObject<HTMLElement | null>, error: unknown): readonly string[] {
   const [shown, setShown] = useState<readonly string[]>([]);
   useLayoutEffect(() => {
     const beside = notice.current?.closest("form")?.querySelectorAll(".fault") ?? [];
     setShown(Array.from(beside, ({ textContent }) => textContent ?? ""));
   }, [notice, error]);
-  const faults = error instanceof ApiError ? error.errors : [];
-  return faults.filter(({ detail }) => !shown.some((text) => text.includes(detail)));
+  return shown;
 }
 
 export function Problem({
@@ -65,11 +64,12 @@ export function Problem({
   children?: ComponentChildren;
 }): JSX.Element | null {
   const notice = useRef<HTMLDivElement>(null);
-  const others = useOtherFaults(notice, error);
+  const shown = useShownFaults(notice, error);
   if (error === undefined) return null;
   const { title, detail, code, requestId } = describe(error);
-  const faults = error instanceof ApiError ? error.errors : [];
-  const isShownBeside = faults.length > others.length;
+  const faults: readonly Fault[] = error instanceof ApiError ? error.errors : [];
+  const others = faults.filter((fault) => !shown.some((text) => text.includes(fault.detail)));
+  const isShownBeside = faults.length > others.length || shown.includes(detail);
   return (
     <div class="notice bad" role="alert" ref={notice}>
       <p>
