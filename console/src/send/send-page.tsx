@@ -17,6 +17,7 @@ import { faultAt, Problem } from "../ui/problem.tsx";
 import { CodeCard } from "./code-card.tsx";
 import { FollowedMessage } from "./followed-message.tsx";
 import { SendForm } from "./send-form.tsx";
+import { UnconnectedCarrier } from "./unconnected-carrier.tsx";
 
 const DEBOUNCE_MS = 250;
 
@@ -93,6 +94,7 @@ export function SendPage(): JSX.Element {
           {action.error === undefined && <GeneralFaults validation={shown} touched={touched} />}
           <Problem error={checked.error} onRetry={checked.reload} />
           <Problem error={action.error} />
+          <UnconnectedCarrier id={shown?.route?.link} />
           <div class="actions">
             <button type="submit" class="primary" disabled={action.isRunning || isSent}>
               {action.isRunning ? "Sending…" : isSent ? "Sent" : draft.sendAt === "" ? "Send" : "Schedule"}

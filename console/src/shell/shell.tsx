@@ -21,11 +21,17 @@ export function Shell({ children }: { children: ComponentChildren }): JSX.Elemen
     if (!isFirst.current) main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [path]);
+  const isLive = useSession().identity.environment === "live";
   return (
-    <div class="shell">
+    <div class={isLive ? "shell live" : "shell"}>
       <a class="skip" href="#main">
         Skip to the content
       </a>
+      {isLive && (
+        <aside class="band" aria-label="Environment">
+          Live: messages reach real recipients
+        </aside>
+      )}
       <header class="bar">
         <Logo />
         <button type="button" class="menu" aria-expanded={isOpen} aria-controls="menu" onClick={() => setOpen(!isOpen)}>
