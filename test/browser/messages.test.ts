@@ -59,8 +59,11 @@ describe("the session", () => {
       const choice = page.getByLabel("Switch to");
       await environment(visitor, "live");
       await visitor.heading("Messages").waitFor();
+      const band = page.getByRole("complementary", { name: "Environment" });
+      await band.getByText("Live: messages reach real recipients").waitFor();
       await choice.selectOption({ index: 0 });
       await environment(visitor, "test");
+      assert.equal(await band.count(), 0);
       await page.reload();
       await environment(visitor, "test");
       await visitor.heading("Messages").waitFor();
@@ -188,6 +191,20 @@ describe("sending", () => {
       await page.getByRole("link", { name: "See the suppression" }).click();
       await visitor.heading("Suppressions").waitFor();
       await visitor.sees(recipient, page.getByRole("region", { name: "Suppressions" }));
+    }));
+
+  test("a live message for a carrier without a connection is shown with a warning", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const key = await visits.godwit.key({ environment: "live", account: "unconnected" });
+      const settings = { host: "127.0.0.1", port: 1, tls: false, system_id: "godwit", password: "x" };
+      const link = await visits.godwit.request("POST", "/v1/links", { key, body: { name: "Acme", provider: "smpp", settings } });
+      assert.equal(link.status, 201, link.text);
+      await visitor.signIn(key, "send");
+      await page.getByLabel("Recipient", { exact: true }).fill("+14155550123");
+      await page.getByLabel("Text").fill("Hello");
+      await visitor.sees(/^The carrier Acme is not connected/, page.getByRole("form", { name: "New message" }));
+      await visitor.assertAccessible("the warning");
     }));
 
   test("a message that no carrier takes shows the error once, with a link to its page and the next step", (context) =>
@@ -324,6 +341,21 @@ describe("messages", () => {
       await page.goBack();
       await visitor.heading("Messages").waitFor();
       assert.match(page.url(), /recipient=%2B15005550002/);
+    }));
+
+  test("open by a click anywhere in their row, unless it ends a selection of text", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const sent = await visits.godwit.send(visits.key, { client_reference: "row-click" });
+      await visitor.signIn(visits.key, "messages?client_reference=row-click");
+      const status = page.getByRole("table", { name: "Messages" }).getByRole("cell").nth(1);
+      await status.waitFor();
+      await page.evaluate("getSelection().selectAllChildren(document.querySelector('h1'))");
+      await status.dispatchEvent("click");
+      await visitor.heading("Messages").waitFor();
+      await page.evaluate("getSelection().removeAllRanges()");
+      await status.click();
+      await page.waitForURL(`**/messages/${String(sent.json["id"])}`);
     }));
 
   test("that the filters show are exported as CSV, and a running search can be stopped", (context) =>

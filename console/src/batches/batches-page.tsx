@@ -82,7 +82,7 @@ function OpenBatch(): JSX.Element {
 }
 
 const COLUMNS: readonly Column<Batch>[] = [
-  { name: "Batch", cell: ({ id }) => <Link to={`batches/${id}`}>{id}</Link> },
+  { name: "Batch", isRecord: true, cell: ({ id }) => <Link to={`batches/${id}`}>{id}</Link> },
   { name: "Status", cell: ({ status }) => <Status of={status} /> },
   { name: "Finished", cell: (batch) => <BatchProgress batch={batch} /> },
   { name: "Refused", isNumber: true, cell: ({ refused }) => formatCount(refused) },

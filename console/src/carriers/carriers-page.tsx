@@ -65,6 +65,7 @@ export function CarriersPage(): JSX.Element {
 const COLUMNS: readonly Column<CarrierLink>[] = [
   {
     name: "Name",
+    isRecord: true,
     cell: (link) => (
       <>
         <Link to={`carriers/${link.id}`} class="strong">

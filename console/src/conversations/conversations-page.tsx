@@ -2,6 +2,7 @@
 import type { Message } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { cleanNumber } from "../../../src/bulk/clean-number.ts";
 import { Link, navigate, replaceQuery, useAddress } from "../lib/router.tsx";
 import { useScan } from "../lib/scan.ts";
 import { useEvents } from "../session/live.tsx";
@@ -71,7 +72,7 @@ function OpenPerson(): JSX.Element {
   const [text, setText] = useState("");
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const person = text.replaceAll(/[\s()-]/g, "").replace(/^00/, "+");
+    const person = cleanNumber(text.trim().replace(/^00/, "+"));
     if (person !== "") navigate(`conversations/${encodeURIComponent(person)}`);
   };
   return (
@@ -92,6 +93,7 @@ function OpenPerson(): JSX.Element {
 const COLUMNS: readonly Column<Conversation>[] = [
   {
     name: "Person",
+    isRecord: true,
     cell: ({ person }) => (
       <Link to={`conversations/${encodeURIComponent(person)}`} class="strong">
         {person}
@@ -108,7 +110,7 @@ const COLUMNS: readonly Column<Conversation>[] = [
     ),
   },
   { name: "Status", cell: ({ newest }) => <Status of={newest.status} /> },
-  { name: "Channel", cell: ({ newest }) => newest.channel },
+  { name: "Channel", isShort: true, cell: ({ newest }) => newest.channel },
   { name: "Messages", isNumber: true, cell: ({ messages }) => messages },
   { name: "When", cell: ({ newest }) => <Ago iso={newest.created_at} /> },
 ];

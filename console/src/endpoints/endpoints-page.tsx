@@ -61,6 +61,7 @@ export function EndpointsPage(): JSX.Element {
 const COLUMNS: readonly Column<WebhookEndpoint>[] = [
   {
     name: "URL",
+    isRecord: true,
     cell: (endpoint) => (
       <Link to={`endpoints/${endpoint.id}`} class="url">
         {endpointName(endpoint)}

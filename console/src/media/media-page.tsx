@@ -95,7 +95,7 @@ function Filters({ query }: { query: URLSearchParams }): JSX.Element {
           label={`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`}
           value={query.get(name) ?? ""}
           onValue={(value) => set(name, value)}
-          options={choices("any", FILTERS[name], query.get(name) ?? "")}
+          options={choices("Any", FILTERS[name], query.get(name) ?? "")}
         />
       ))}
     </FilterPanel>
@@ -116,6 +116,7 @@ const NoFiles = ({ isFiltered }: { isFiltered: boolean }): JSX.Element =>
 const columnsOf = (mayWrite: boolean, onDelete: (file: Media) => void): readonly Column<Media>[] => [
   {
     name: "File",
+    isRecord: true,
     cell: (file) => (
       <span class="named-file">
         {isPicture(file) && file.status === "ready" && <RowThumb file={file} />}

@@ -14,6 +14,7 @@ const isShort = (person: string | null): boolean => (person?.length ?? 0) <= 16;
 export const COLUMNS: readonly Column<Message>[] = [
   {
     name: "Recipient",
+    isRecord: true,
     cell: ({ id, direction, recipient, sender }) => (
       <Link to={`messages/${id}`} class={isShort(direction === "inbound" ? sender : recipient) ? "strong whole" : "strong"}>
         {direction === "inbound" ? `from ${sender ?? "unknown"}` : recipient}

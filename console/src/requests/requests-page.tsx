@@ -18,6 +18,7 @@ const COLUMNS: readonly Column<LoggedRequest>[] = [
   { name: "Time", cell: ({ created_at: at }) => <Moment iso={at} /> },
   {
     name: "Request",
+    isRecord: true,
     cell: ({ id, method, path }) => (
       <Link to={`requests/${id}`}>
         <code>

@@ -77,9 +77,9 @@ function Filters({ query }: { query: URLSearchParams }): JSX.Element {
         label="Status"
         value={of("status")}
         onValue={(value) => set("status", value)}
-        options={options("all except archived", STATUSES)}
+        options={options("Not archived", STATUSES)}
       />
-      <SelectField label="Channel" value={of("channel")} onValue={(value) => set("channel", value)} options={options("any", CHANNELS)} />
+      <SelectField label="Channel" value={of("channel")} onValue={(value) => set("channel", value)} options={options("Any", CHANNELS)} />
       <TextField label="Name" type="search" placeholder="exact name" value={of("name")} onValue={(value) => set("name", value)} />
     </div>
   );
@@ -99,7 +99,7 @@ const NoTemplates = ({ isFiltered }: { isFiltered: boolean }): JSX.Element =>
   );
 
 const COLUMNS: readonly Column<Template>[] = [
-  { name: "Name", cell: ({ id, name }) => <Link to={`templates/${id}`}>{name}</Link> },
+  { name: "Name", isRecord: true, cell: ({ id, name }) => <Link to={`templates/${id}`}>{name}</Link> },
   { name: "Language", cell: ({ language }) => language },
   { name: "Category", cell: ({ category }) => category },
   { name: "Channels", cell: ({ channels }) => channels.join(", ") },

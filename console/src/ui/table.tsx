@@ -9,6 +9,8 @@ export type Column<Row> = {
   isShort?: boolean;
   /** For buttons: the column has no visible heading. */
   isAction?: boolean;
+  /** The link of the cell opens the record of the row, and so does a click beside it. */
+  isRecord?: boolean;
 };
 
 type TableProps<Row> = {
@@ -20,8 +22,17 @@ type TableProps<Row> = {
   isNarrow?: boolean;
 };
 
-const classOf = ({ isNumber, isAction, isShort }: Pick<Column<never>, "isNumber" | "isAction" | "isShort">): string | undefined =>
-  isNumber ? "number" : isAction ? "action" : isShort ? "short" : undefined;
+const classOf = ({ isNumber, isAction, isShort, isRecord }: Omit<Column<never>, "name" | "cell">): string | undefined =>
+  isNumber ? "number" : isAction ? "action" : isShort ? "short" : isRecord ? "record" : undefined;
+
+/** Opens the record of a row. Other controls keep their clicks, and a selection of text stays. */
+function openRecord(event: MouseEvent): void {
+  const { target, currentTarget, ctrlKey, metaKey, shiftKey } = event;
+  if (!(target instanceof Element) || !(currentTarget instanceof Element)) return;
+  if (target.closest("a, button, input, select, label, summary") !== null || getSelection()?.isCollapsed === false) return;
+  const link = currentTarget.querySelector("td.record a");
+  link?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }));
+}
 
 /** An empty cell has a dash, so that it does not look like one that is still loading. */
 const orDash = (content: ComponentChildren): ComponentChildren =>
@@ -41,7 +52,8 @@ export const Table = <Row,>({ label, columns, rows, keyOf, isNarrow = false }: T
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={keyOf(row)}>
+          // The link is for the keyboard.
+          <tr key={keyOf(row)} onClick={openRecord}>
             {columns.map((column) => (
               <td key={column.name} data-name={column.isAction ? undefined : column.name} class={classOf(column)}>
                 <div>{column.isAction ? column.cell(row) : orDash(column.cell(row))}</div>

@@ -10,7 +10,7 @@ import { TimeRangeField } from "../ui/time-range-field.tsx";
 const INTERVAL_WORDS = { minute: "by minute", hour: "by hour", day: "by day" } as const;
 
 const CHANNEL_WORDS = [
-  ["", "any"],
+  ["", "Any"],
   ["sms", "sms"],
   ["whatsapp", "whatsapp"],
 ] as const;

@@ -158,7 +158,7 @@ function Verifications(): JSX.Element {
 }
 
 const COLUMNS: readonly Column<Verification>[] = [
-  { name: "Recipient", cell: ({ id, recipient }) => <Link to={`verifications/${id}`}>{recipient}</Link> },
+  { name: "Recipient", isRecord: true, cell: ({ id, recipient }) => <Link to={`verifications/${id}`}>{recipient}</Link> },
   { name: "Status", cell: ({ status }) => <Status of={status} /> },
   { name: "Channels", cell: ({ channels }) => channels.join(", ") },
   { name: "Wrong codes", isNumber: true, cell: ({ attempts }) => attempts },
