@@ -38,7 +38,7 @@ const OPTIONS: Partial<Record<ErrorCode, ProblemOptions>> = {
   idempotency_key_reused: { detail: "this key was first used with another method, path, query or body: use a new key for a new request" },
   no_route: {
     detail:
-      "No link takes a message on sms to US. This environment has no links. Create a link in the console under Carriers, with godwit links add, or with POST /v1/links: /docs/links shows how.",
+      "No link takes a message on sms to US. This environment has no links. Connect a carrier in the console under Carriers, with godwit links add, or with POST /v1/links: /docs/links shows how.",
   },
   message_not_cancelable: { detail: "the message is delivered; only scheduled and queued messages can be canceled" },
   message_not_editable: { detail: "the message is queued; only scheduled messages can be edited" },

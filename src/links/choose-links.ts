@@ -244,7 +244,7 @@ export function explainSender(directory: Directory, query: RouteQuery): string {
 }
 
 const MAX_LINKS_NAMED = 5;
-const WHAT_TO_DO = "Create a link in the console under Carriers, with godwit links add, or with POST /v1/links: /docs/links shows how.";
+const WHAT_TO_DO = "Connect a carrier in the console under Carriers, with godwit links add, or with POST /v1/links: /docs/links shows how.";
 
 /** Explains why no link takes a message: which links there are, what each of them lacks, and where to add one. */
 export function explainNoRoute(directory: Directory, query: RouteQuery): string {
