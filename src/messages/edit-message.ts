@@ -9,7 +9,7 @@ import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
 
 const { body, template_variables, metadata, send_at, ttl_seconds, priority } = NewMessageBody.properties;
 
-/** What to do about a field that a message has and an edit cannot change. Empty for any other name. */
+/** Explains that an edit cannot change a field of messages. Empty for any other name. */
 function explainFixed(name: string): string {
   if (name === "status") return "cannot be changed: use POST /v1/messages/{id}/cancel";
   return Object.hasOwn(NewMessageBody.properties, name) ? "cannot be changed: cancel the message and send another" : "";
