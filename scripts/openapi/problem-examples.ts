@@ -60,7 +60,7 @@ const OPTIONS: Partial<Record<ErrorCode, ProblemOptions>> = {
   recipient_opted_out: fault(
     "/recipient",
     "recipient_opted_out",
-    "has opted out of messages from this sender: do not send again until they opt in; their suppression shows since when and why",
+    "has opted out of messages from this sender: do not send again until they opt in; GET /v1/suppressions?recipient=… shows the entry",
   ),
   service_window_closed: fault("/recipient", "service_window_closed", "has not written within 24 hours: only a template may be sent"),
   verification_not_pending: { detail: "the verification is approved: start a new one with POST /v1/verifications" },

@@ -36,7 +36,7 @@ const OPTED_OUT_AT_CARRIER = "is a test number that is always refused as opted o
 
 const CONSENT_DETAILS: Readonly<Record<ConsentRefusal, string>> = {
   recipient_opted_out:
-    "has opted out of messages from this sender: do not send again until they opt in; their suppression shows since when and why",
+    "has opted out of messages from this sender: do not send again until they opt in; GET /v1/suppressions?recipient=… shows the entry",
   service_window_closed: "has not written within 24 hours: only a template may be sent",
 };
 

@@ -81,13 +81,12 @@ describe("a batch", () => {
     );
   });
 
-  test("lists no message of another batch, and none for an invalid id", async () => {
+  test("lists no message of another batch, and none of an unknown one", async () => {
     const one = await client.batches.send(items(3));
     const two = await client.batches.send(items(2));
     assert.equal((await client.batches.messages(one.id, 2)).length, 3);
     assert.equal((await client.batches.messages(two.id, 1)).length, 2);
-    for (const name of ["batch_none", `batch_${"0".repeat(26)}`, String(one.results[0]?.message_id)])
-      assert.deepEqual(await client.batches.messages(name), []);
+    assert.deepEqual(await client.batches.messages(`batch_${"0".repeat(26)}`), []);
   });
 
   test("that is sent again without a key is a new batch", async () => {

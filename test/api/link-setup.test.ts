@@ -170,7 +170,7 @@ describe("links of an account", () => {
       assertProblem(await post(where, body, stranger), "invalid_request_payload");
     const refused = await godwit.send(stranger, { recipient: "+15005550006" });
     assertProblem(refused, "no_route");
-    assert.match(String(refused.json["detail"]), /This environment has no links\. Create a link/);
+    assert.match(String(refused.json["detail"]), /This environment has no links\. Connect a carrier/);
     // The number of one account stays usable for another one on its own link.
     await post("/v1/senders", { number: "+14155550177", link_id: link["id"] });
     const own = await create(smppBody("own", smsc), stranger);

@@ -182,7 +182,7 @@ describe("the list of requests", () => {
     assert.deepEqual(await ids({ operation: "getMessage", status: "4xx" }), [third]);
     assert.deepEqual(await ids({ code: "not_found" }), [third]);
     assert.deepEqual(await ids({ created_after: new Date(Date.now() + 60_000).toISOString() }), []);
-    assert.deepEqual(await list({ key_id: "unknown" }), []);
+    assert.deepEqual(await list({ key_id: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" }), []);
     assert.deepEqual(await list({ message_id: "msg_01k9zs3v8mf4tb2xg1qj6n0d5c", status: "2xx" }), []);
   });
 

@@ -187,7 +187,7 @@ describe("sending", () => {
       assert.equal(made.status, 201, made.text);
       await visitor.signIn(visits.key, "send");
       await page.getByLabel("Recipient", { exact: true }).fill("+1 (415) 555-01.88");
-      await visitor.sees("their suppression shows since when and why");
+      await visitor.sees("GET /v1/suppressions?recipient=… shows the entry");
       await page.getByRole("link", { name: "See the suppression" }).click();
       await visitor.heading("Suppressions").waitFor();
       await visitor.sees(recipient, page.getByRole("region", { name: "Suppressions" }));
