@@ -31,9 +31,7 @@ const OPTIONS: Partial<Record<ErrorCode, ProblemOptions>> = {
   method_not_allowed: { detail: "use GET, POST" },
   payload_too_large: { detail: "the body may have at most 65536 bytes" },
   unsupported_media_type: {
-    errors: [
-      { header: "Content-Type", code: "invalid_value", detail: "must be application/json, in UTF-8 and without a content encoding" },
-    ],
+    errors: [{ header: "Content-Type", code: "invalid_value", detail: "must be application/json, in UTF-8" }],
   },
   idempotency_key_reused: { detail: "this key was first used with another method, path, query or body: use a new key for a new request" },
   no_route: {

@@ -205,10 +205,12 @@ class Records(unittest.TestCase):
             event = godwit.events.list(limit=1).data[0]
         self.assertEqual(repr(message), f"<message {message.id} status=queued>")
         self.assertEqual(repr(event), f"<event {event.id} type={event.type}>")
+        disguised = Record({"object": "o", "id": "+14155550123", "type": "secret"})
+        self.assertEqual(repr(disguised), "<record with object, id, type>")
         self.assertEqual((repr(message.metadata), repr(Record())), ("<record with code>", "<record with no fields>"))
 
     def test_an_unknown_field_is_answered_with_the_one_that_was_meant(self) -> None:
-        message: Any = Record(object="message", status="queued")
+        message: Any = Record(object="message", id="msg_01k9zs3v8mf4tb2xg1qj6n0d5c", status="queued")
         with self.assertRaisesRegex(AttributeError, "^the message has no field 'stauts'; did you mean 'status'\\?$"):
             message.stauts
         with self.assertRaisesRegex(AttributeError, "^the message has no field 'xyz'; its fields are object, status$"):

@@ -11,11 +11,12 @@ export type SecretKeys = { secretKey: Buffer; previousSecretKey: Buffer | undefi
 
 /** Returns the key in the data directory. Creates one only for a database that has never had a key: a new key could not decrypt its secrets,
  *  and would look like the right one in a backup. */
-export async function readDirectoryKey(db: Queryable, dataDir: string): Promise<Buffer> {
+export async function readDirectoryKey(db: Queryable, dataDir: string, mayCreate: boolean): Promise<Buffer> {
   // The database is read first: another process stores the file before it stores the check.
   const { secret_key_check: stored } = await readInstallation(db);
   const path = secretKeyPath(dataDir);
-  if (stored === null || existsSync(path)) return readOrMakeSecretKey(dataDir);
+  if (existsSync(path) || (stored === null && mayCreate)) return readOrMakeSecretKey(dataDir);
+  if (stored === null) throw new StartupError(`${path} does not exist yet: start the service once, which creates it`);
   throw new StartupError(
     `${path} is missing, with which this database was set up: copy it from where you keep it apart from the backups, ` +
       "or set GODWIT_SECRET_KEY to its content (docs/emergencies.md, Secret key is lost)",

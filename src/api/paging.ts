@@ -1,7 +1,8 @@
 /** Pages of lists: newest first, by keyset, with an opaque cursor. */
 import { crc32 } from "node:zlib";
 import { Problem } from "../http/problem.ts";
-import { nullable, optional, Type, type Schema } from "../http/schema.ts";
+import { HINT, nullable, optional, Type, type Schema } from "../http/schema.ts";
+import { explainId, idPattern, type IdPrefix } from "../model/id.ts";
 import { parseBoundedUrl } from "../lib/urls.ts";
 import { firstUuidAt, MAX_UUID, NIL_UUID, uuidFromBytes, type Uuid } from "../lib/uuid.ts";
 
@@ -20,6 +21,10 @@ export const pageQuery = {
     Type.String({ minLength: 1, maxLength: 200, description: "The `next_cursor` of the previous page. Omit it for the first page." }),
   ),
 };
+
+/** The id of a record in a query. Not among the schemas, which pages in browsers import: ids need buffers. */
+export const idParameter = (prefix: IdPrefix, description: string) =>
+  optional(Type.String({ pattern: idPattern(prefix), [HINT]: (text: string) => explainId(prefix, text), description }));
 
 export const pageOf = <S extends Schema>(title: string, item: S) =>
   Type.Object(

@@ -157,18 +157,19 @@ export function parseJsonBody(bytes: Buffer): ParsedBody {
     throw invalidBody(`is not valid JSON${placeOfFault(text)}`, "invalid_json");
   }
   // Programs disagree on which of two equal names counts.
-  if (countMembers(value) !== members) throw invalidBody(`has a name twice${placeOfFault(text)}`, "repeated_name");
+  if (countMembers(value) !== members) throw invalidBody(`repeats a name${placeOfFault(text)}`, "repeated_name");
   // In valid JSON in UTF-8, only an escape can contain the refused characters.
   return { value, isSuspect: mayHaveInfinity || text.includes("\\u") };
 }
 
-/** The body of an action without fields: none, or an empty object, as many clients send. */
+/** The body of an action without fields: none, or an empty object or list, as many clients send. */
 function parseNoBody(bytes: Buffer): ParsedBody {
-  const { value } = bytes.length === 0 ? NO_BODY : parseJsonBody(bytes);
-  const names = typeof value === "object" && value !== null ? Object.keys(value) : [""];
-  if (value === undefined || (names.length === 0 && !Array.isArray(value))) return NO_BODY;
-  const [first = ""] = names;
-  throw invalidBody("must be empty: this action has no fields", "unknown_field", first === "" ? "" : `/${escapePointer(first)}`);
+  if (bytes.length === 0) return NO_BODY;
+  const { value } = parseJsonBody(bytes);
+  if (typeof value !== "object" || value === null) throw invalidBody("must be an object", "invalid_type");
+  const [name] = Object.keys(value);
+  if (name === undefined) return NO_BODY;
+  throw invalidBody("must be absent: this action has no fields", "unknown_field", `/${escapePointer(name)}`);
 }
 
 // A body of the usual size. The search in the two megabytes of a batch would take 40 ms.

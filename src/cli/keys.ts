@@ -95,7 +95,7 @@ async function rotate(input: Input): Promise<void> {
     const next = await db.transaction((tx) => rotateKeyIn(tx, clock, old, rotation)).catch(explainProblem);
     show(input, next);
     const [ending] = await findKey(db, old.id);
-    say(`the old key works until ${timeText(ending?.expires_at)}`);
+    if (ending !== undefined) say(`the old key works until ${timeText(ending.expires_at)}`);
     if (next.key.expires_at !== null)
       say(`the new key works until ${timeText(next.key.expires_at)}, the end that the old key had: keys create makes one with a later end`);
   });

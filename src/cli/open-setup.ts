@@ -75,9 +75,10 @@ export function recordIn({ status, body }: { status: number; body: string }): Re
   throw new UsageError(String(record["detail"]));
 }
 
-export async function secretKeyOf({ db, config }: OpenedDatabase): Promise<Buffer> {
+/** Returns the secret key of the nodes. Only the service and signing-keys create one: the user of a command may not be that of the service. */
+export async function secretKeyOf({ db, config }: OpenedDatabase, mayCreate = false): Promise<Buffer> {
   const { secretKey, databaseUrl, dataDir } = config;
   if (secretKey === undefined && databaseUrl !== undefined)
     throw new UsageError("GODWIT_SECRET_KEY is needed with DATABASE_URL: set the value of the nodes");
-  return secretKey ?? readDirectoryKey(db, dataDir);
+  return secretKey ?? readDirectoryKey(db, dataDir, mayCreate);
 }

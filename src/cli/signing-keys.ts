@@ -36,7 +36,7 @@ export const signingKeys: Command = {
 
 /** Opens the box with the secret key of the nodes. The nodes could not read a signing key that another secret key encrypted. */
 async function openSecretBox(opened: OpenedDatabase): Promise<SecretBox> {
-  const secretKey = await secretKeyOf(opened);
+  const secretKey = await secretKeyOf(opened, true);
   await checkSecretKey(opened.db, { secretKey, previousSecretKey: undefined }, async () => undefined);
   return new SecretBox(secretKey);
 }

@@ -50,6 +50,8 @@ for (const [what, detail] of [
   ["a receipt of another link", { receipt: { ...receipt, link: "other" } }],
   ["a receipt of another status", { receipt: { ...receipt, status: "sent" } }],
   ["a receipt of a part", { receipt: { ...receipt, part: 1 } }],
+  ["a receipt with a code", { receipt: { ...receipt, provider_code: "0" } }],
+  ["a receipt beside an attempt", { attempt, receipt }],
   ["a receipt with an error", { receipt: { ...receipt, error_code: "unreachable" } }],
   ["a receipt with another carrier id", { receipt: { ...receipt, provider_message_id: "id-2" } }],
   ["a reason", { reason: "canceled by request" }],

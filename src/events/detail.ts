@@ -58,9 +58,9 @@ export const detailToStore = (detail: Detail, record: string | null, after: Reco
   JSON.stringify(record !== null && isCompact(record) ? shorten(detail, after) : detail);
 
 function shorten(detail: Detail, after: RecordFields): StoredDetail {
-  const { attempt, receipt, reason } = detail;
+  const { attempt, receipt } = detail;
   const { provider, attempts } = after;
-  if (provider === null || reason !== undefined) return detail;
+  if (provider === null || Object.keys(detail).length !== 1) return detail;
   if (attempt !== undefined) {
     const { number, link, outcome, provider_message_id: id = null, provider_code, detail: text, retry_at } = attempt;
     const isOfRecord = number === attempts && link === provider.link && id === provider.messageId;
@@ -68,9 +68,9 @@ function shorten(detail: Detail, after: RecordFields): StoredDetail {
     return outcome === "written" ? 1 : outcome === "accepted" ? 2 : detail;
   }
   if (receipt === undefined) return detail;
-  const { link, status, provider_message_id: id = null, raw, part, error_code } = receipt;
+  const { link, status, provider_message_id: id = null, raw, part, error_code, provider_code } = receipt;
   const isOfRecord = status === "delivered" && status === after.status && link === provider.link && id === provider.messageId;
-  return isOfRecord && part === undefined && error_code === undefined ? [raw] : detail;
+  return isOfRecord && (part ?? error_code ?? provider_code) === undefined ? [raw] : detail;
 }
 
 /** The cause of an entry that was read with its stored record. */

@@ -1,9 +1,9 @@
 /** The HTTP routes of events. */
 import type { Credential } from "../access/authenticate.ts";
-import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { DEFAULT_LIMIT, idParameter, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, type Route } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
-import { oneOf, optional, timeParameter, Type, idParameter } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type } from "../http/schema.ts";
 import { decodeId, NO_ID, type EventId } from "../model/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Database } from "../database/database.ts";

@@ -1,6 +1,5 @@
 /** Schemas: one definition for types, validation and documentation. */
 import { explainTime } from "../lib/time.ts";
-import { explainId, idPattern, type IdPrefix } from "../model/id.ts";
 
 declare const STATIC: unique symbol;
 const OPTIONAL = Symbol("optional");
@@ -89,10 +88,6 @@ export const timeField = (description: string, options: object = {}) =>
 
 /** A time in a query. */
 export const timeParameter = (description: string) => optional(timeField(description));
-
-/** The id of a record in a query. */
-export const idParameter = (prefix: IdPrefix, description: string) =>
-  optional(Type.String({ pattern: idPattern(prefix), [HINT]: (text: string) => explainId(prefix, text), description }));
 
 export const createdByField = nullable(
   Type.String({

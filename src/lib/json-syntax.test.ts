@@ -20,8 +20,8 @@ const FAULTS: readonly (readonly [text: string, line: number, column: number, de
   ["[1}", 1, 3, /^expected a comma/],
   ["01", 1, 2, /^expected the end/],
   ["\ufeff{}", 1, 1, /^expected a value$/],
-  ['{"a":1,\n "a":2}', 2, 2, /^this name is in the object already$/],
-  ['[{"a":1},{"b":{"a":1},"\\u0062":2}]', 1, 23, /^this name is in the object already$/],
+  ['{"a":1,\n "a":2}', 2, 2, /^the object has this name already$/],
+  ['[{"a":1},{"b":{"a":1},"\\u0062":2}]', 1, 23, /^the object has this name already$/],
 ];
 
 for (const [text, line, column, detail] of FAULTS) {

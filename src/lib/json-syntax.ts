@@ -1,5 +1,5 @@
-/** Finds the first fault in the syntax of a JSON text, or the first repeated name, for error messages. `JSON.parse` names the position of some faults only, and repeats the
- *  text. The work is one pass over the text. */
+/** Finds the first fault of a JSON text, in its syntax or a repeated name, for error messages. `JSON.parse` names the position of some faults
+ *  only, and repeats the text. The work is one pass over the text. */
 
 /** Lines and columns count from one; columns count UTF-16 units. `isAtEnd`: more text might correct it. */
 export type SyntaxFault = { line: number; column: number; detail: string; isAtEnd: boolean };
@@ -36,7 +36,7 @@ export function findSyntaxFault(text: string): SyntaxFault | undefined {
     if (text.charAt(at) === "}") names.pop();
     if (next === "colon") {
       const name = JSON.parse(text.slice(at, end)) as string;
-      if (names.at(-1)?.has(name) === true) return faultAt(text, at, "this name is in the object already", false);
+      if (names.at(-1)?.has(name) === true) return faultAt(text, at, "the object has this name already", false);
       names.at(-1)?.add(name);
     }
     state = next;

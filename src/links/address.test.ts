@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import type { AddressType } from "../providers/provider.ts";
-import { readCarrierAddress } from "./address.ts";
+import { readCarrierAddress, withoutSeparators } from "./address.ts";
 
 type Case = readonly [type: AddressType | undefined, text: string, country: string | null, ...readings: string[]];
 
@@ -64,3 +65,17 @@ const CASES: readonly Case[] = [
 for (const [type, text, country, ...readings] of CASES)
   test(`${JSON.stringify(text.slice(0, 40))}, ${type ?? "unmarked"}, is read as ${readings.join(" or ").slice(0, 40)} in ${country ?? "no country"}`, () =>
     assert.deepEqual(readCarrierAddress({ text, type }, country), readings));
+
+test("an erasure takes every address as the records have it", () => {
+  const texts = fc.string({ unit: fc.constantFrom(..."0123456789+ ()./-;A"), minLength: 1, maxLength: 18 });
+  const types = fc.constantFrom<AddressType | undefined>(undefined, "international", "national", "other");
+  fc.assert(
+    fc.property(texts, types, fc.constantFrom(null, "US", "DE"), (text, type, country) => {
+      for (const recorded of readCarrierAddress({ text, type }, country)) assert.equal(withoutSeparators(recorded), recorded);
+    }),
+    { numRuns: 3_000 },
+  );
+  assert.equal(withoutSeparators("+1 (415) 555-0100"), "+14155550100");
+  for (const text of ["+1234", "0171 1234567", "(089) 123-456", "+0171 123", "1 800 FLOWERS", "7-11"])
+    assert.equal(withoutSeparators(text), text);
+});

@@ -112,6 +112,12 @@ export function readCarrierAddress({ text, type }: CarrierAddress, country: stri
   return digits === written ? readUnmarked(text, plausible, ofCountry) : readingsOf(plausible ?? text);
 }
 
+/** The number that the records have for one with a plus, however a carrier separates its digits. Any other text stays. */
+export function withoutSeparators(text: string): string {
+  const written = text.replaceAll(SEPARATORS, "");
+  return /^\+[1-9]\d*$/.test(written) ? written : text;
+}
+
 // Fewer digits without a plus are a national number, or a short code.
 const MIN_INTERNATIONAL = 10;
 

@@ -1,12 +1,12 @@
 /** The HTTP routes of messages. */
 import type { Credential } from "../access/authenticate.ts";
-import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, pageFrom, toPage } from "../api/paging.ts";
+import { DEFAULT_LIMIT, idParameter, idRange, pageOf, pageQuery, pageFrom, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route, type Urgency } from "../api/route.ts";
 import { listEntries } from "../events/queries.ts";
 import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
-import { idParameter, oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import { decodeId, NO_ID } from "../model/id.ts";
 import { recipientParameter, senderParameter } from "../links/address.ts";
 import { CHANNELS } from "../links/channel.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { decodeId, encodeId, idKey, newId, NO_ID, toId } from "./id.ts";
+import { explainMissing, decodeId, encodeId, idKey, newId, NO_ID, toId } from "./id.ts";
 import { uuidFromBytes, uuidFromText } from "../lib/uuid.ts";
 
 // From the TypeID specification, valid.yml.
@@ -94,4 +94,21 @@ test("a text is refused, or equals the encoding of its bytes", () => {
       if (uuid !== undefined) assert.equal(encodeId("req", uuid), `req_${suffix}`);
     }),
   );
+});
+
+test("a missing record is explained by a whole id of another kind, or by a cut id of its own", () => {
+  const id = (prefix: string): string => `${prefix}_01k9zs3v8mf4tb2xg1qj6n0d5c`;
+  const inEnvironment = (noun: string): string => `no such ${noun} in this environment`;
+  assert.equal(explainMissing(id("evt"), inEnvironment("message")), "evt_… is the id of an event");
+  assert.match(explainMissing("msg_01k9zs", inEnvironment("message")) ?? "", /^an id is msg_ and 26 /);
+  for (const [text, noun] of [
+    [id("msg"), "message"],
+    [id("media"), "media"],
+    [id("key"), "credential"],
+    ["media", "link"],
+    ["key_x", "message"],
+    ["constructor_x", "template"],
+    [`msg_${"_".repeat(26)}`, "event"],
+  ] as const)
+    assert.equal(explainMissing(text, inEnvironment(noun)), undefined, text);
 });

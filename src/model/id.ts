@@ -146,13 +146,15 @@ export function explainId(wanted: IdPrefix, text: string): string {
   return prefix !== wanted && isNamed(text, prefix) ? `${form}; ${prefix}_… is the id of ${NOUNS.get(prefix)}` : form;
 }
 
-/** Says what an id names that was not found as a record of the kind that `missing` names. Undefined where that explains nothing. */
+/** Says what an id names that was not found as a record of the kind that `missing` names. Undefined where that explains nothing: links and
+ *  templates also have names, and the id of a credential is that of a key. */
 export function explainMissing(text: string, missing: string): string | undefined {
-  const prefix = text.split("_", 1)[0] ?? "";
+  const [prefix = "", suffix] = text.split("_", 2);
   const noun = NOUNS.get(prefix);
-  if (noun === undefined) return undefined;
-  if (!isNamed(text, prefix)) return `an id is ${prefix}_ and ${FORM}`;
-  return missing.includes(noun.slice(noun.indexOf(" "))) ? undefined : `${prefix}_… is the id of ${noun}`;
+  if (noun === undefined || suffix === undefined) return undefined;
+  const isKind = noun.split(" ").some((word) => word !== "a" && word !== "an" && missing.includes(word)) || missing.includes("credential");
+  if (isNamed(text, prefix)) return isKind ? undefined : `${prefix}_… is the id of ${noun}`;
+  return isKind ? `an id is ${prefix}_ and ${FORM}` : undefined;
 }
 
 const digit = (value: number): number => ENCODE[value & 0x1f] as number;

@@ -242,20 +242,21 @@ export function completeRecord({ type, sequence, record }: StoredRecord, message
   );
 }
 
-/** The place of the link in a compact text, for statements that read it. */
+/** The place of the link in a compact text, for statements that read it, and those of other members. */
 export const LINK_IN_RECORD = 5;
+const [CARRIER_ID, ATTEMPTS, ERROR] = [6, 7, 13] as const;
 
 /** The link, the carrier id and the attempts in a compact text with a provider. */
 export function providerIn(record: string): { link: string; messageId: string | null; attempts: number } {
   const members = JSON.parse(record) as CompactMembers;
-  return { link: members[LINK_IN_RECORD] ?? "", messageId: members[6] ?? null, attempts: members[7] ?? 0 };
+  return { link: members[LINK_IN_RECORD] ?? "", messageId: members[CARRIER_ID] ?? null, attempts: members[ATTEMPTS] ?? 0 };
 }
 
 /** A compact text without the words and the id of a carrier, which may contain the number of the recipient. */
 export function eraseCompact(text: string): string {
   const members = JSON.parse(text) as CompactMembers;
-  if (members[6] !== undefined) members[6] = null;
-  const error = members[13];
-  if (error) members[13] = { ...error, message: ERASED };
+  if (members[CARRIER_ID] !== undefined) members[CARRIER_ID] = null;
+  const error = members[ERROR];
+  if (error) members[ERROR] = { ...error, message: ERASED };
   return compactText(members);
 }

@@ -27,10 +27,6 @@ const userId = new RegExp(`^${USER_ID}$`);
 
 export const RECIPIENT_PATTERN = `^(?:${E164}|${USER_ID})$`;
 
-const recipientForm = new RegExp(RECIPIENT_PATTERN);
-/** Whether a text has the form of a recipient in a request. */
-export const hasRecipientForm = (text: string): boolean => recipientForm.test(text);
-
 /** Whether a text is a business-scoped user id of WhatsApp, by which a business reaches a person whose number it does not know. No number has
  *  this form. */
 export const isUserId = (text: string): boolean => userId.test(text);

@@ -261,6 +261,7 @@ describe("a URL", () => {
     ["http://LOCALHOST./", NO_ADDRESSES, PRIVATE],
     ["https://app.localhost/", NO_ADDRESSES, PRIVATE],
     ["https://localhost.example.com/", NO_ADDRESSES, undefined],
+    // Where addresses are allowed, that of the name is checked when it is called: it may be any of the loopback ones.
     ["http://localhost/", LOOPBACK, undefined],
     ["http://example.com/", LOOPBACK, undefined],
     ["http://127.0.0.1/", LOOPBACK, undefined],

@@ -14,7 +14,9 @@ export type AddressRules = { allow: AddressSet; deny: AddressSet };
 /** The code of a connection that failed because its host has no allowed address. */
 export const NOT_ALLOWED = "ADDRESS_NOT_ALLOWED";
 
-const LOOPBACK = "127.0.0.1";
+const NOT_PUBLIC = "names an address that is not on the public internet";
+// These names mean the machine itself wherever they are looked up (RFC 6761).
+const LOCAL_NAME = /(?:^|\.)localhost\.?$/i;
 
 // The addresses of a name that are tried.
 const MAX_ADDRESSES = 4;
@@ -30,12 +32,10 @@ export class AddressGate {
 
   /** Returns why a URL may never be called, whatever its name resolves to; undefined when it may be. */
   urlRefusal(url: URL): string | undefined {
-    const name = hostOf(url);
-    // These names mean the machine itself wherever they are looked up (RFC 6761).
-    const host = /(?:^|\.)localhost\.?$/i.test(name) ? LOOPBACK : name;
+    const host = hostOf(url);
     const isTls = url.protocol === "https:";
-    if (isIP(host) !== 0 && !this.#isAllowed(host, isTls))
-      return this.#isAllowed(host, true) ? "must be https" : "names an address that is not on the public internet";
+    if (LOCAL_NAME.test(host) && this.#rules.allow.isEmpty) return NOT_PUBLIC;
+    if (isIP(host) !== 0 && !this.#isAllowed(host, isTls)) return this.#isAllowed(host, true) ? "must be https" : NOT_PUBLIC;
     return isTls || !this.#rules.allow.isEmpty ? undefined : "must be https";
   }
 

@@ -2,7 +2,9 @@
 import { route, toResponse, type Route } from "../api/route.ts";
 import type { Fault } from "../http/problem.ts";
 import { HINT, Type } from "../http/schema.ts";
-import { ERASED, explainNumber, hasRecipientForm, type Recipient } from "../model/phone-number.ts";
+import { suggest } from "../lib/nearest.ts";
+import { withoutSeparators } from "../links/address.ts";
+import { ERASED, type Recipient } from "../model/phone-number.ts";
 import type { RecipientEraser } from "./erase-recipient.ts";
 import { ErasureRecord } from "./erasure-record.ts";
 import type { RecipientExporter } from "./export-recipient.ts";
@@ -18,10 +20,11 @@ const personField = Type.Unsafe<Recipient>(
     description: "The number or address of the person, as it is in the records.",
   }),
 );
-/** A number that people have formatted is in no record: its erasure would find nothing, and look complete. */
+/** A number that no record has as it is written: its erasure would find nothing, and look complete. */
 function checkPerson({ recipient }: Readonly<Record<string, unknown>>): Fault[] {
-  if (typeof recipient !== "string" || !/^(?:tel:|\+)|^[\d ()./-]*\d[ ()./-]+\d/.test(recipient) || hasRecipientForm(recipient)) return [];
-  return [{ pointer: "/recipient", code: "invalid_format", detail: explainNumber(recipient) }];
+  const recorded = typeof recipient === "string" ? withoutSeparators(recipient) : recipient;
+  if (recorded === recipient) return [];
+  return [{ pointer: "/recipient", code: "invalid_format", detail: `is in the records without separators${suggest(String(recorded))}` }];
 }
 
 const RecipientBody = Type.Object(

@@ -1,10 +1,10 @@
 /** The HTTP routes of the request log. */
-import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { DEFAULT_LIMIT, idParameter, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, type Route } from "../api/route.ts";
 import type { Database } from "../database/database.ts";
 import { jsonResponse } from "../http/json-response.ts";
 import { Problem } from "../http/problem.ts";
-import { oneOf, optional, timeParameter, Type, idParameter } from "../http/schema.ts";
+import { oneOf, optional, timeParameter, Type } from "../http/schema.ts";
 import { decodeId, NO_ID, type Id, type IdPrefix } from "../model/id.ts";
 import { RequestRecord, requestRecord } from "./logged-request.ts";
 import { findRequest, listRequests } from "./queries.ts";

@@ -116,7 +116,7 @@ async function createFirstKey(db: Database, clock: DatabaseClock): Promise<strin
 
 /** Checks the secret key, and seals everything again if it is a new one. */
 async function openSecrets(db: Database, { secretKey: given, previousSecretKey, dataDir }: Config): Promise<SecretBox> {
-  const secretKey = given ?? (await readDirectoryKey(db, dataDir));
+  const secretKey = given ?? (await readDirectoryKey(db, dataDir, true));
   const box = new SecretBox(secretKey, previousSecretKey);
   await checkSecretKey(db, { secretKey, previousSecretKey }, async (tx) => {
     await resealEndpoints(tx, box);

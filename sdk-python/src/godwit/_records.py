@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -68,11 +69,12 @@ class Record(dict[str, Any]):
 
 
 _SHOWN = ("id", "type", "status")
+_ID = re.compile(r"[a-z]+_[0-7][0-9a-z]{25}")
 
 
 def _kind(record: Mapping[str, Any]) -> str | None:
     """The type of a record of the API. None for a part of one, such as its metadata, whose fields can have any names."""
-    if "object" in record:
+    if "object" in record and _ID.fullmatch(str(record.get("id"))):
         return str(record["object"])
     return "event" if {"id", "type", "data"} <= record.keys() else None
 
