@@ -213,7 +213,7 @@ class Records(unittest.TestCase):
         message: Any = Record(object="message", id="msg_01k9zs3v8mf4tb2xg1qj6n0d5c", status="queued")
         with self.assertRaisesRegex(AttributeError, "^the message has no field 'stauts'; did you mean 'status'\\?$"):
             message.stauts
-        with self.assertRaisesRegex(AttributeError, "^the message has no field 'xyz'; its fields are object, status$"):
+        with self.assertRaisesRegex(AttributeError, "^the message has no field 'xyz'; its fields are object, id, status$"):
             message.xyz
         self.assertLessEqual({"object", "status", "items"}, set(dir(message)))
 
