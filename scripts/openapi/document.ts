@@ -67,7 +67,7 @@ export type DocumentParts = {
 
 const DESCRIPTION = `Send SMS and WhatsApp messages through any carrier, and follow each message until it is delivered.
 
-Requests and responses are JSON with names in \`snake_case\`. Times are RFC 3339 in UTC. Start with [Get started](/docs/getting-started).
+Requests and responses are JSON with names in \`snake_case\`. Times are RFC 3339 in UTC. Start with the [Quickstart](/docs/getting-started).
 
 - **Authentication.** Send an API key or an access token as \`Authorization: Bearer …\`. A key belongs to one environment, \`test\` or \`live\`, and has [scopes](/docs/access).
 - **Idempotency.** Send an \`Idempotency-Key\` with each POST and PATCH. A repeated request then returns the first response and has no second effect: see [Idempotency](/docs/idempotency).

@@ -47,7 +47,7 @@ export const withSetup = (input: Input, command: string, work: (opened: OpenedSe
     try {
       await work({ ...opened, setup, call });
     } catch (error) {
-      throw error instanceof Problem ? new UsageError(error.detail) : error;
+      throw error instanceof Problem ? new UsageError(textOf(error)) : error;
     }
   });
 
@@ -58,13 +58,16 @@ export async function warnOfOtherLinks({ db, clock, config }: OpenedDatabase): P
     say(`the list is not complete: nodes have the links ${others.join(", ")} of a file; use the --config of the service`);
 }
 
-const problemBody = ({ detail }: Problem): string => JSON.stringify({ detail });
+/** All faults of a request, where the detail names one and counts the others. */
+const textOf = ({ detail, errors = [] }: Problem): string => (errors.length > 1 ? errors.map(faultText).join("; ") : detail);
+
+const faultText = (fault: Fault): string => `${"pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") : ""}: ${fault.detail}`;
+
+const problemBody = (problem: Problem): string => JSON.stringify({ detail: textOf(problem) });
 
 /** Throws with all faults of a request. `more` are those that the schema does not find. */
 export function checkRequest(schema: Schema, request: unknown, more: readonly Fault[] = []): void {
-  const faults = [...compile(schema, "body")(request), ...more].map(
-    (fault) => `${"pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") : ""}: ${fault.detail}`,
-  );
+  const faults = [...compile(schema, "body")(request), ...more].map(faultText);
   if (faults.length > 0) throw new UsageError(faults.join("; "));
 }
 

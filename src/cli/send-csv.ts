@@ -49,7 +49,9 @@ export async function sendCsv(input: Input, readShared: (input: Input) => Promis
   const call: Caller = { client: readClientConfig(flags), repeat };
   if (flags["cancel"] === true) return cancelSend(call, results, flags);
   try {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`${path} is not a file`);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) throw new UsageError(`${path} does not exist`);
+    if (!found.isFile()) throw new UsageError(`${path} is not a file`);
     return await (flags["resume"] === true
       ? resume(call, { input, path, results, stopping })
       : begin(call, { input, path, results, stopping }, readShared));
