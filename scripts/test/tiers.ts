@@ -25,15 +25,17 @@ const GROUPS: Readonly<Record<string, Group>> = {
   delivery: { pattern: "test/delivery/*.test.ts", processes: 4 },
   webhooks: { pattern: "test/webhooks/*.test.ts", processes: 2 },
   templates: { pattern: "test/templates/*.test.ts", processes: 1 },
-  // These compare us with other programs, run the samples of a page, send random bytes, send thousands of receipts, or go through all contents or words.
+  // These compare us with other programs or their packages, run the samples of a page, send random bytes, send thousands of receipts, or go through all contents or words.
   carriers: {
     pattern: "test/carriers/*.test.ts",
     processes: 2,
     rest: [
+      "carrier-aws",
       "carrier-examples",
       "content-delivery",
       "docs-provider",
       "kannel-peer",
+      "link-ownership",
       "opt-out-forms",
       "provider-smpp-fuzz",
       "provider-smpp-peers",
@@ -42,13 +44,13 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "twilio-peers",
     ],
   },
-  // These read a million rows, send files of rows, or start the service with many wrong settings.
-  cli: { pattern: "test/cli/*.test.ts", processes: 3, rest: ["bulk-memory", "send-csv", "start-errors"] },
+  // These read a million rows, send files, or start the service with many wrong settings.
+  cli: { pattern: "test/cli/*.test.ts", processes: 3, rest: ["bulk-memory", "media", "send-csv", "start-errors"] },
   console: { pattern: "console/test/*.test.ts", processes: 1 },
   // These install the package, generate a client, or upload large files.
   sdk: { pattern: "sdk/test/*.test.ts", processes: 2, rest: ["generated-client", "media", "package"] },
   // One journey for each area of the console.
-  browser: { pattern: "test/browser/*.test.ts", first: ["journeys", "conversations"] },
+  browser: { pattern: "test/browser/*.test.ts", first: ["journeys"] },
   // kill -9, a crash, and two nodes.
   faults: { pattern: "test/faults/*.test.ts", first: ["crash", "delivery-nodes", "idempotency-nodes", "kill"] },
   // These install packages, clone the repository, or start other programs or runs of tests.
