@@ -83,8 +83,7 @@ export const openEnum = <const V extends readonly string[]>(values: V, descripti
 export const environmentField = openEnum(["test", "live"], "The environment of the record.");
 
 /** A time in a request. */
-export const timeField = (description: string, options: object = {}) =>
-  Type.String({ format: "date-time", [HINT]: explainTime, description, ...options });
+export const timeField = (description: string) => Type.String({ format: "date-time", [HINT]: explainTime, description });
 
 /** A time in a query. */
 export const timeParameter = (description: string) => optional(timeField(description));
